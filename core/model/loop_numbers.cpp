@@ -12,12 +12,48 @@ namespace {
 // Lists of single descriptors are no longer than this.
 constexpr std::int64_t kMostSingle = 1 << 16;
 constexpr std::int64_t kMostLookedAt = 1 << 20;
+constexpr std::size_t kMostAwaited = 1 << 22;  // of a loop, by single ids
 
 constexpr std::array kUses = {&ScheduleEvent::fd, &ScheduleEvent::source, &ScheduleEvent::replaced,
                               &ScheduleEvent::directory, &ScheduleEvent::new_directory};
 
 std::optional<TurnNumber> numberOf(const LoopLine& line, Descriptor ScheduleEvent::*member) {
   return line.number([member](const ScheduleEvent& event) { return event.*member; });
+}
+
+bool hasSingle(const std::vector<PlacedNumber>& numbers, std::int64_t number) {
+  return std::ranges::find(numbers, number, &PlacedNumber::first) != numbers.end();
+}
+
+bool hasInRange(const std::vector<PlacedRange>& ranges, std::int64_t number) {
+  return std::ranges::any_of(ranges,
+                             [number](const auto& one) { return one.first.contains(number); });
+}
+
+// The numbers of a line, which all have to be others than those before: single ones where they are
+// few. False where that cannot be told easily.
+bool takeNumbers(const TurnNumber& number, const LoopLine& line, const LoopPath& path,
+                 const Numbers& before, std::vector<PlacedNumber>& single,
+                 std::vector<PlacedRange>& ranges) {
+  const auto passes = passesOf(path);
+  if (!passes) return false;
+  if (*passes <= kMostSingle) {
+    TurnValues values = line.firstValues();
+    return forTurnsWhile(path, values, [&](const TurnValues& now) {
+      single.emplace_back(number.at(now, line.firstValues()), line.place);
+      return !hasInRange(ranges, single.back().first);
+    });
+  }
+  auto range = NumberRange::of(number, path);
+  if (!range || before.mayMeet(*range)) return false;
+  for (const auto& [other, place] : ranges) {
+    if (other.mayMeet(*range)) return false;
+  }
+  for (const auto& [other, place] : single) {
+    if (range->contains(other)) return false;
+  }
+  ranges.emplace_back(std::move(*range), line.place);
+  return true;
 }
 
 }  // namespace
@@ -114,6 +150,8 @@ bool LoopDescriptors::takeUses(const LoopLine& line, const LoopPath& path) {
     if (std::ranges::find(made_here_, *number) != made_here_.end()) continue;
     const LoopPath loops = loopsOf(*number, path);
     if (loops.empty()) {
+      // Of one turn of this loop, and used in others.
+      if (hasSingle(made_, number->first) || hasInRange(ranges_, number->first)) return false;
       if (number->first != static_cast<std::int64_t>(kNoDescriptor))
         used_.emplace_back(number->first, line.place);
       continue;
@@ -133,26 +171,9 @@ bool LoopDescriptors::takeUses(const LoopLine& line, const LoopPath& path) {
 bool LoopDescriptors::takeMade(const LoopLine& line, const LoopPath& path) {
   if (!makesDescriptor(line.first())) return true;
   const auto number = numberOf(line, &ScheduleEvent::new_fd);
-  const auto passes = passesOf(path);
-  if (!number || !passes) return false;
+  if (!number) return false;
   made_here_.push_back(*number);
-  if (*passes <= kMostSingle) {
-    TurnValues values = line.firstValues();
-    forEachTurn(path, values, [&](const TurnValues& now) {
-      made_.emplace_back(number->at(now, line.firstValues()), line.place);
-    });
-    return true;
-  }
-  auto range = NumberRange::of(*number, path);
-  if (!range || made_before_.mayMeet(*range)) return false;
-  for (const auto& [other, place] : ranges_) {
-    if (other.mayMeet(*range)) return false;
-  }
-  for (const auto& [other, place] : made_) {
-    if (range->contains(other)) return false;
-  }
-  ranges_.emplace_back(std::move(*range), line.place);
-  return true;
+  return takeNumbers(*number, line, path, made_before_, made_, ranges_);
 }
 
 bool LoopIds::take(const EventLoop& loop) {
@@ -165,26 +186,9 @@ bool LoopIds::take(const EventLoop& loop) {
 
 bool LoopIds::takeId(const LoopLine& line, const LoopPath& path) {
   const auto number = line.number([](const ScheduleEvent& event) { return event.id; });
-  const auto passes = passesOf(path);
-  if (!number || !passes) return false;
+  if (!number) return false;
   if (number->first == 0 && number->steps.empty()) return true;
-  if (*passes <= kMostSingle) {
-    TurnValues values = line.firstValues();
-    forEachTurn(path, values, [&](const TurnValues& now) {
-      ids_.emplace_back(number->at(now, line.firstValues()), line.place);
-    });
-    return true;
-  }
-  auto range = NumberRange::of(*number, path);
-  if (!range || ids_before_.mayMeet(*range)) return false;
-  for (const auto& [other, place] : ranges_) {
-    if (other.mayMeet(*range)) return false;
-  }
-  for (const auto& [other, place] : ids_) {
-    if (range->contains(other)) return false;
-  }
-  ranges_.emplace_back(std::move(*range), line.place);
-  return true;
+  return takeNumbers(*number, line, path, ids_before_, ids_, ranges_);
 }
 
 bool LoopIds::takeWaits(const LoopLine& line, const LoopPath& path) {
@@ -195,6 +199,7 @@ bool LoopIds::takeWaits(const LoopLine& line, const LoopPath& path) {
     const auto passes = passesOf(loops);
     if (!passes) return false;
     if (*passes <= kMostSingle) {
+      if (awaited_.size() > kMostAwaited) return false;
       TurnValues values = line.firstValues();
       forEachTurn(loops, values, [&](const TurnValues& now) {
         awaited_.emplace_back(number->at(now, line.firstValues()), line.place);

@@ -723,6 +723,8 @@ class LoopBuilder {
   std::unique_ptr<EventLoop> built(const Repeat& repeat) {
     goToFirstTurn(repeat);
     first_ = values_;
+    // Each sample has all values.
+    if (first_.size() > kMostValues) return nullptr;
     auto loop = std::make_unique<EventLoop>();
     return build(repeat, *loop) ? std::move(loop) : nullptr;
   }
@@ -732,6 +734,7 @@ class LoopBuilder {
  private:
   static constexpr std::size_t kDeepest = 6;  // has 64 corners
   static constexpr std::int64_t kMostNames = 1 << 22;
+  static constexpr std::size_t kMostValues = 1024;
 
   void goToFirstTurn(const Repeat& repeat) {
     values_[repeat.place()] = 0;
@@ -749,7 +752,7 @@ class LoopBuilder {
     for (const auto& list : repeat.lists()) loop.lists.push_back(&list);
     if (const JsonNode* gap = repeat.node().find("gap")) {
       const auto* number = gap->as<std::int64_t>();
-      if (number == nullptr || std::abs(*number) > kTenYears) return false;
+      if (number == nullptr || *number < -kTenYears || *number > kTenYears) return false;
       loop.gap_ns = *number;
     }
     path_.push_back(&loop);
@@ -765,7 +768,10 @@ class LoopBuilder {
       }
     }
     path_.pop_back();
-    return true;
+    // Turns without an event are not to be gone through.
+    return std::ranges::any_of(loop.body, [](const EventLoop::Part& part) {
+      return part.line != nullptr || part.loop != nullptr;
+    });
   }
 
   bool build(TurnNode& item, LoopLine& line) {
@@ -796,7 +802,8 @@ class LoopBuilder {
       if (is_used) changing.push_back(loop);
     }
     if (!has_exact_) takeShare(item, line);
-    return sampleCorners(item, changing, line) && takeWaits(item, line) && takeNames(item, line);
+    return sampleCorners(item, changing, line) && sampleLists(item, changing, line) &&
+           takeWaits(item, line) && takeNames(item, line);
   }
 
   // Which a sample would have refused where it is none.
@@ -863,6 +870,85 @@ class LoopBuilder {
       if (!sample(item, values, line.corners)) return false;
     }
     return true;
+  }
+
+  // Numbers of lists go up and down: all of their turns are looked at, with the first and last
+  // turns of the other loops. Those events stay that have the most of something.
+  bool sampleLists(TurnNode& item, const LoopPath& changing, LoopLine& line) {
+    LoopPath listed;
+    LoopPath others;
+    for (const EventLoop* loop : changing) {
+      bool has_list = false;
+      for (std::size_t i = 1; i <= loop->lists.size(); ++i) {
+        has_list = has_list || item.dependsOn(loop->place + i);
+      }
+      (has_list ? listed : others).push_back(loop);
+    }
+    if (listed.empty()) return true;
+    const auto passes = passesOf(listed);
+    if (!passes || *passes > kMostNames >> others.size()) return false;
+    const std::size_t count = numbersOf(line.first()).size();
+    std::vector<TurnNumber> numbers;
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto number = line.number([&](const ScheduleEvent& event) {
+        const std::vector<std::int64_t> all = numbersOf(event);
+        return all.size() == count ? all[i] : 0;
+      });
+      if (!number) return false;
+      numbers.push_back(*number);
+    }
+    TurnValues turns = first_;
+    std::vector<std::optional<LoopLine::Sample>> least(count);
+    std::vector<std::optional<LoopLine::Sample>> most(count);
+    const bool are_as_told = forTurnsWhile(listed, turns, [&](const TurnValues& now) {
+      for (std::size_t corner = 0; corner < std::size_t{1} << others.size(); ++corner) {
+        TurnValues values = now;
+        for (std::size_t i = 0; i < others.size(); ++i) {
+          if ((corner >> i & 1U) != 0) values[others[i]->place] = others[i]->turns - 1;
+        }
+        std::vector<LoopLine::Sample> one;
+        if (!sample(item, values, one)) return false;
+        const std::vector<std::int64_t> all = numbersOf(one.front().event);
+        if (all.size() != count) return false;
+        for (std::size_t i = 0; i < count; ++i) {
+          if (numbers[i].at(values, first_) != all[i]) return false;
+          if (numbers[i].steps.empty()) continue;
+          const auto of = [&](const LoopLine::Sample& other) {
+            return numbers[i].at(other.values, first_);
+          };
+          if (!least[i] || all[i] < of(*least[i])) least[i] = one.front();
+          if (!most[i] || all[i] > of(*most[i])) most[i] = one.front();
+        }
+      }
+      return true;
+    });
+    if (!are_as_told) return false;
+    for (auto* samples : {&least, &most}) {
+      for (auto& kept : *samples) {
+        if (kept) line.corners.push_back(std::move(*kept));
+      }
+    }
+    // The last one stays the last.
+    std::swap(line.corners[(std::size_t{1} << changing.size()) - 1], line.corners.back());
+    return true;
+  }
+
+  // All that changes of an event from turn to turn, and what counts of it besides.
+  static std::vector<std::int64_t> numbersOf(const ScheduleEvent& event) {
+    std::vector<std::int64_t> numbers(event.arguments.begin(), event.arguments.end());
+    const auto add = [&numbers](auto... values) {
+      (numbers.push_back(static_cast<std::int64_t>(values)), ...);
+    };
+    add(event.start_ns, event.end_ns, event.result, event.fd, event.source, event.replaced,
+        event.new_fd, event.directory, event.new_directory, event.file, event.new_file,
+        event.lookups, event.new_lookups, event.request, event.offset, event.phase, event.id,
+        event.row == nullptr ? 0 : bytesMoved(event));
+    std::uint64_t pieces = 0;
+    for (const std::uint64_t piece : event.pieces) pieces += piece;
+    add(pieces);
+    for (const std::uint64_t piece : event.pieces) add(piece);
+    for (const Wait& wait : event.after) add(wait.id);
+    return numbers;
   }
 
   // False where such an event would be refused.
@@ -950,6 +1036,7 @@ class LoopEnd {
         end.is_known_ = false;
       }
       (line.is_relative ? end.relative_ : end.absolute_) += 1;
+      if (line.is_relative && gap && gap->first < 0) end.backwards_ns_ -= gap->first;
       is_last_relative = line.is_relative;
       end.last_ns_ = line.corners.back().event.end_ns;
     });
@@ -960,12 +1047,25 @@ class LoopEnd {
     if (times.exact != nullptr) return exactEnd(loop, times);
     std::optional<std::int64_t> gap = times.gap_ns;
     const Wide length = lengthOf(loop, gap);
+    forEachLoop(loop, [&end](const EventLoop& one) {
+      end.backwards_ns_ -= std::min<std::int64_t>(one.gap_ns.value_or(0), 0);
+    });
+    // No event begins before the run does.
+    if (length < 0 || times.previous_end_ns < end.backwards_ns_) return {};
     return static_cast<std::int64_t>(
         std::clamp<Wide>(times.previous_end_ns + length, 0, INT64_MAX));
   }
 
  private:
   __extension__ using Wide = __int128;
+
+  template <typename Visit>
+  static void forEachLoop(const EventLoop& loop, Visit visit) {
+    visit(loop);
+    for (const EventLoop::Part& part : loop.body) {
+      if (part.loop) forEachLoop(*part.loop, visit);
+    }
+  }
 
   static std::optional<std::int64_t> exactEnd(const EventLoop& loop, const ThreadTimes& times) {
     std::int64_t end_ns = times.previous_end_ns;
@@ -1025,6 +1125,7 @@ class LoopEnd {
   }
 
   std::int64_t last_ns_ = 0;
+  Wide backwards_ns_ = 0;  // the sum of negative gaps
   int relative_ = 0;
   int absolute_ = 0;
   bool is_known_ = true;
@@ -1414,6 +1515,12 @@ class Reader {
     forEachLine(*loop, [this](LoopLine& line, const LoopPath&) {
       if (line.share) line.share_first = shareCount(line);
     });
+    std::int64_t passes = 0;
+    forEachLine(*loop, [&passes](const LoopLine&, const LoopPath& path) {
+      passes = base::saturatingSum(passes, passesOf(path).value_or(INT64_MAX));
+    });
+    constexpr std::int64_t kMostPasses = std::int64_t{1} << 60;
+    if (passes > kMostPasses) return false;
     LoopDescriptors descriptors(made_);
     LoopIds ids(ids_);
     if (!descriptors.take(*loop) || !ids.take(*loop)) return false;

@@ -92,13 +92,13 @@ void Descriptors::countGone(std::uint32_t slot) {
   spare_pages_.push_back(page);
 }
 
-int Descriptors::awaited(const Slot& slot) const {
+int Descriptors::awaited(std::uint32_t slot) const {
   int fd = kNotYet;
   while (fd == kNotYet && patience_us_.load(std::memory_order_relaxed) > 0) {
     const std::int64_t begin_ns = nowNs();
     sleepBriefly();
     patience_us_ -= (nowNs() - begin_ns) / 1000;
-    fd = slot.fd.load(std::memory_order_acquire);
+    fd = fdNow(slot);
   }
   return fd == kNotYet ? -1 : fd;
 }

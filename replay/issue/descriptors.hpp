@@ -36,10 +36,8 @@ class Descriptors {
   // make it: that is waited for, but not for ever (`patience_us`, for all such waits of the rank
   // together); -1 after that.
   int fd(std::uint32_t slot) const {
-    const Slot* found = find(slot);
-    if (found == nullptr) return -1;
-    const int fd = found->fd.load(std::memory_order_acquire);
-    return fd == kNotYet ? awaited(*found) : fd;
+    const int fd = fdNow(slot);
+    return fd == kNotYet ? awaited(slot) : fd;
   }
   // The stream of a descriptor that is to be closed: no call finds it any more, and those that work
   // on it have returned.
@@ -83,7 +81,16 @@ class Descriptors {
   static constexpr int kGone = -1;
 
   // The descriptor once another thread has made it.
-  int awaited(const Slot& slot) const;
+  int awaited(std::uint32_t slot) const;
+  int fdNow(std::uint32_t slot) const {
+    while (true) {
+      const Slot* found = find(slot);
+      if (found == nullptr) return -1;
+      const int fd = found->fd.load(std::memory_order_acquire);
+      // The page may have become that of others in between.
+      if (find(slot) == found) return fd;
+    }
+  }
   static FILE* takeOut(Slot& slot);
   // The stream of a directory, made now where there is none yet; null where the descriptor is not
   // one of a directory. Under the mutex.

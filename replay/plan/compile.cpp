@@ -476,10 +476,11 @@ Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
 
   PlannedThread& planned = thread();
   const auto number = static_cast<std::uint32_t>(plan_.threads.size() - 1);
-  ThreadOrder::Waiting waiting{.order = PassNumbers(order_), .thread = number, .awaited = {}};
+  using Number = ThreadOrder::Number;
+  ThreadOrder::Waiting waiting{.order = Number(order_), .thread = number, .awaited = {}};
   for (const auto& [id, reason, work] : event.after) {
     if (!model::keeps(changes_.order, reason)) continue;
-    waiting.awaited.push_back({.id = PassNumbers(static_cast<std::int64_t>(id)),
+    waiting.awaited.push_back({.id = Number(static_cast<std::int64_t>(id)),
                                .reason = reason,
                                .work = {work.compute_ns, communicationOf(work)}});
   }
@@ -492,8 +493,8 @@ Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
   // Where no waits are kept, no event waits for it.
   if (event.id != 0 && changes_.order != model::Order::kNone) {
     thread_order_.add(
-        ThreadOrder::Named{.id = PassNumbers(static_cast<std::int64_t>(event.id)),
-                           .order = PassNumbers(order_),
+        ThreadOrder::Named{.id = Number(static_cast<std::int64_t>(event.id)),
+                           .order = Number(order_),
                            .thread = number,
                            .ordinal = static_cast<std::uint32_t>(planned.raises.size()),
                            .end_ns = event.end_ns});

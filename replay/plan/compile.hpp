@@ -94,6 +94,7 @@ class Compiler final : public model::ScheduleSink {
   Complaint takeLine(LineOfLoop& line, const model::PassedLoop& passed);
   void takeOrder(LineOfLoop& line);
   void noteWrites(const LineOfLoop& line, const model::PassedLoop& passed);
+  void noteEnds(const LineOfLoop& line);
   Complaint keepTimes(const model::LoopTimes& times, LoopProgram& program);
   Complaint arrangeFiles();
 

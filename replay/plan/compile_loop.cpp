@@ -32,7 +32,7 @@ namespace {
 __extension__ using Wide = __int128;
 
 // Descriptors and files are looked at one by one where they are no more than this.
-constexpr std::int64_t kMostSlots = 1 << 16;
+constexpr std::int64_t kMostSlots = 1 << 20;
 constexpr std::int64_t kMostFiles = 1 << 22;
 constexpr std::int64_t kMostPiecesWritten = 1 << 18;  // as room.cpp counts
 
@@ -199,20 +199,23 @@ bool Compiler::findOrder(LineOfLoop& line) const {
   if (!id) return false;
   line.is_named = id->first != 0 && changes_.order != model::Order::kNone;
   if (line.is_named) {
-    auto ids = PassNumbers::of(*id, line.path, line.firstValues());
+    auto ids = PassNumbers::of(*id, line.path, line.firstValues(), PassNumbers::Search::kYes);
     if (!ids || !ids->isSearchable()) return false;
     line.id = std::move(*ids);
   }
   const std::vector<model::Wait>& after = line.first().after;
+  bool waits_for_beginning = false;
   for (const auto& waits : line.line.timed_waits) line.node.timed_waits.push_back(waits.count);
   for (std::size_t i = 0; i < after.size(); ++i) {
     if (!model::keeps(changes_.order, after[i].reason)) continue;
     const auto number =
         line.line.number([i](const ScheduleEvent& event) { return event.after[i].id; });
     auto ids = number ? PassNumbers::of(*number, line.path, line.firstValues()) : std::nullopt;
-    if (!ids) return false;
+    // The larger of two of them is not known before the pass.
+    const bool is_of_beginning = after[i].id == 0;
+    if (!ids || (is_of_beginning && std::exchange(waits_for_beginning, true))) return false;
     const model::Work& work = after[i].work;
-    line.awaited.push_back({.id = std::move(*ids),
+    line.awaited.push_back({.id = ThreadOrder::Number(std::move(*ids)),
                             .reason = after[i].reason,
                             .work = {work.compute_ns, communicationOf(work)},
                             .time = timeOfWait(line.line, i)});
@@ -273,7 +276,12 @@ bool Compiler::prepare(const LoopLine& from, const LoopPath& path, std::vector<L
   line.passes = *passes;
   for (auto* samples : {&line.line.samples, &line.line.corners}) {
     for (LoopLine::Sample& sample : *samples) {
-      if (auto nothing = withoutSync(sample.event)) sample.event = std::move(*nothing);
+      auto nothing = withoutSync(sample.event);
+      if (!nothing) continue;
+      // The recorded time goes on as it did.
+      nothing->end_ns = sample.event.end_ns;
+      sample.event = std::move(*nothing);
+      line.node.takes_no_time = true;
     }
   }
   const ScheduleEvent& first = line.first();
@@ -324,11 +332,7 @@ void Compiler::noteWrites(const LineOfLoop& line, const PassedLoop& passed) {
   for (const EventLoop* loop : line.path) {
     if (loop->turns > 1 && !dependsOn(line.file, *loop)) rest.push_back(loop);
   }
-  const auto end = line.line.number([](const ScheduleEvent& event) {
-    return base::saturatingSum(event.offset, static_cast<std::int64_t>(model::bytesMoved(event)));
-  });
-  const bool has_place = line.first().offset >= 0 && offset && end;
-  const LoopPath all = rest;
+  const bool has_place = line.first().offset >= 0 && offset;
   // From the innermost loop on, as far as turns lie behind each other.
   std::uint64_t run = static_cast<std::uint64_t>(std::max<std::int64_t>(line.bytes.first, 0));
   while (has_place && line.bytes.steps.empty() && !rest.empty()) {
@@ -353,24 +357,49 @@ void Compiler::noteWrites(const LineOfLoop& line, const PassedLoop& passed) {
       added_bytes_.write(file, line.timeAt(of_file, passed), -1, bytes, line.appends);
       return true;
     }
-    std::int64_t last = 0;
+    if (pieces >= kMostPiecesWritten) return false;
     TurnValues values = of_file;
-    const bool are_all =
-        pieces < kMostPiecesWritten && forTurnsWhile(rest, values, [&](const TurnValues& now) {
-          const std::uint64_t bytes =
-              line.bytes.steps.empty() ? run
-                                       : static_cast<std::uint64_t>(line.bytes.at(now, at_first));
-          const std::int64_t begin = offset->at(now, at_first);
-          added_bytes_.write(file, line.timeAt(now, passed), begin, bytes, line.appends);
-          last = std::max(last, base::saturatingSum(begin, static_cast<std::int64_t>(bytes)));
-          return ++pieces < kMostPiecesWritten;
-        });
-    // At the most, where there are too many.
-    if (!are_all) {
-      last = base::saturatingSum(end->at(of_file, at_first), rise(*end, all, of_file));
+    forTurnsWhile(rest, values, [&](const TurnValues& now) {
+      const std::uint64_t bytes =
+          line.bytes.steps.empty() ? run : static_cast<std::uint64_t>(line.bytes.at(now, at_first));
+      added_bytes_.write(file, line.timeAt(now, passed), offset->at(now, at_first), bytes,
+                         line.appends);
+      return ++pieces < kMostPiecesWritten;
+    });
+    return true;
+  });
+}
+
+// How far the writes of a line reach in each file.
+void Compiler::noteEnds(const LineOfLoop& line) {
+  const ScheduleEvent& first = line.first();
+  if (first.row->call_class != calls::Class::kWrite || first.offset < 0) return;
+  const TurnValues& at_first = line.firstValues();
+  const auto end = line.line.number([](const ScheduleEvent& event) {
+    return base::saturatingSum(event.offset, LineEnds::writtenBytes(event));
+  });
+  if (!end) return;
+  LoopPath rest;
+  bool has_lists = false;
+  for (const EventLoop* loop : line.path) {
+    if (!dependsOn(*end, *loop) || dependsOn(line.file, *loop)) continue;
+    rest.push_back(loop);
+    has_lists = has_lists || !loop->lists.empty();
+  }
+  const bool are_looked_at = has_lists && model::passesOf(rest).value_or(INT64_MAX) < kMostFiles;
+  line.forEachFile([&](const ScheduleEvent&, std::uint32_t file, const TurnValues& of_file) {
+    if (file == kNoFile) return true;
+    std::int64_t last = base::saturatingSum(end->at(of_file, at_first), rise(*end, rest, at_first));
+    if (are_looked_at) {
+      last = 0;
+      TurnValues values = of_file;
+      model::forEachTurn(rest, values, [&](const TurnValues& now) {
+        last = std::max(last, end->at(now, at_first));
+      });
     }
     std::uint64_t& written_end = plan_.files[file].written_end;
-    written_end = std::max(written_end, static_cast<std::uint64_t>(last));
+    written_end =
+        std::max(written_end, static_cast<std::uint64_t>(std::max<std::int64_t>(last, 0)));
     return true;
   });
 }
@@ -380,21 +409,19 @@ void Compiler::takeOrder(LineOfLoop& line) {
   const auto number = static_cast<std::uint32_t>(plan_.threads.size() - 1);
   std::uint32_t order[2] = {0, 0};  // Op::wait and Op::named
   if (!line.awaited.empty()) {
-    thread_order_.add(ThreadOrder::Waiting{.order = line.order,
+    thread_order_.add(ThreadOrder::Waiting{.order = ThreadOrder::Number(line.order),
                                            .thread = number,
                                            .wait = planned.waits.size(),
-                                           .is_in_loop = true,
                                            .awaited = std::move(line.awaited)});
     planned.waits.emplace_back();
     order[0] = static_cast<std::uint32_t>(planned.waits.size());
   }
   if (line.is_named) {
     thread_order_.add(
-        ThreadOrder::Named{.id = std::move(line.id),
-                           .order = line.order,
+        ThreadOrder::Named{.id = ThreadOrder::Number(std::move(line.id)),
+                           .order = ThreadOrder::Number(line.order),
                            .thread = number,
-                           .ordinal = static_cast<std::uint32_t>(planned.raises.size()),
-                           .is_in_loop = true});
+                           .ordinal = static_cast<std::uint32_t>(planned.raises.size())});
     planned.raises.push_back(kNoFlag);
     order[1] = static_cast<std::uint32_t>(planned.raises.size());
   }
@@ -425,6 +452,13 @@ Compiler::Complaint Compiler::takeLine(LineOfLoop& line, const PassedLoop& passe
         static_cast<std::int64_t>(sumOverTurns(line.bytes, line.path, line.firstValues()))));
   }
   const bool writes = is_call && !first.failed && AddedBytes::writesData(first);
+  // The same names in other turns.
+  std::int64_t names = 0;
+  line.forEachFile([&names](const ScheduleEvent&, std::uint32_t, const TurnValues&) {
+    ++names;
+    return true;
+  });
+  const bool is_named_again = names < line.passes;
   line.forEachFile([&](const ScheduleEvent& event, std::uint32_t file, const TurnValues& values) {
     noteMade(event);
     noteNames(event, file);
@@ -432,15 +466,18 @@ Compiler::Complaint Compiler::takeLine(LineOfLoop& line, const PassedLoop& passe
     ScheduleEvent timed = event;
     timed.start_ns = line.timeAt(values, passed);
     added_bytes_.note(timed, file, line.appends);
+    if (is_named_again) added_bytes_.note(timed, file, line.appends);
+    if (file == kNoFile || !is_call || first.failed) return true;
     for (const auto& [of_corner, corner] : line.line.corners) {
       // Lengths that files are given.
       timed.arguments = corner.arguments;
       if (line.file.steps.empty()) timed.start_ns = line.timeAt(of_corner, passed);
-      added_bytes_.note(timed, file, line.appends);
+      added_bytes_.noteLength(timed, file);
     }
     return true;
   });
   if (writes) noteWrites(line, passed);
+  if (is_call && !first.failed) noteEnds(line);
   takeOrder(line);
   if (!line.makes_descriptor) return std::nullopt;
   rank().made = made_ += static_cast<std::uint64_t>(line.passes);
@@ -527,19 +564,20 @@ model::ScheduleSink* Compiler::loop(const PassedLoop& passed, Complaint& complai
   std::vector<LoopNode> nodes;
   std::vector<PassNumbers> orders;
   placeEvents(passed.loop, order_, {}, orders);
-  order_ += eventsIn(passed.loop);
+  order_ = base::saturatingSum(order_, eventsIn(passed.loop));
   for (std::size_t i = 0; i < lines.size(); ++i) {
     LineOfLoop& line = lines[i];
     line.order = std::move(orders[i]);
     line.node.number = static_cast<std::uint32_t>(i);
     if ((complaint = takeLine(line, passed))) return nullptr;
-    needs_times = needs_times || line.first().step == Step::kDelay;
+    needs_times = needs_times || (line.first().step == Step::kDelay && !line.node.takes_no_time);
     nodes.push_back(line.node);
   }
   if (!writer_ || lines.empty()) return nullptr;
   std::size_t next = 0;
   LoopProgram program{.loop = nodeOf(passed.loop, nodes, next)};
   program.values = static_cast<std::uint32_t>(lines.front().firstValues().size());
+  if (plan_.global.timing != model::Timing::kAsap) program.begin_ns = passed.begin_ns;
   program.lines = static_cast<std::uint32_t>(lines.size());
   program.keeps_work = model::keepsMpi(changes_.order);
   program.network_scale = changes_.network_scale;

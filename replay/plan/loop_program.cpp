@@ -19,14 +19,14 @@ namespace omnio::replay {
 template <typename Io>
 void parts(Io& io, PartsOf<LoopNode> auto& node) {
   io.items(node.turns, node.place, node.lists, node.gap_ns, node.body, node.words, node.pieces,
-           node.text, node.terms, node.is_relative, node.timed_waits, node.number, node.share,
-           node.share_first);
+           node.text, node.terms, node.is_relative, node.takes_no_time, node.timed_waits,
+           node.number, node.share, node.share_first);
 }
 
 template <typename Io>
 void parts(Io& io, PartsOf<LoopProgram> auto& program) {
-  io.items(program.loop, program.values, program.lines, program.has_times, program.first_time,
-           program.chunks, program.keeps_work, program.network_scale);
+  io.items(program.loop, program.begin_ns, program.values, program.lines, program.has_times,
+           program.first_time, program.chunks, program.keeps_work, program.network_scale);
 }
 
 namespace {
@@ -65,8 +65,10 @@ std::optional<LoopProgram> loopProgramOf(std::string_view bytes) {
   return program;
 }
 
-LoopTimesReader::~LoopTimesReader() {
-  if (fd_ >= 0) raw::closeFd(fd_);
+LoopTimesReader::~LoopTimesReader() { close(); }
+
+void LoopTimesReader::close() {
+  if (fd_ >= 0) raw::closeFd(std::exchange(fd_, -1));
 }
 
 void LoopTimesReader::begin(const std::filesystem::path& path,
@@ -175,7 +177,9 @@ void LoopRunner::set(const LoopNode& line, Instruction& instruction) {
 }
 
 std::int64_t LoopRunner::communicationOf(std::int64_t recorded_ns) const {
-  return std::llround(static_cast<double>(recorded_ns) * program_.network_scale);
+  constexpr double kMostNs = 1e18;  // as Compiler::communicationOf()
+  const double scaled = static_cast<double>(recorded_ns) * program_.network_scale;
+  return std::llround(std::min(scaled, kMostNs));
 }
 
 void LoopRunner::setTimes(const LoopNode& line, Instruction& instruction, std::int64_t& end_ns,
@@ -214,6 +218,7 @@ void LoopRunner::setTimes(const LoopNode& line, Instruction& instruction, std::i
     gap_ns_.reset();
   }
   end_ns = op.end_ns;
+  if (line.takes_no_time) op.end_ns = op.start_ns;
 }
 
 }  // namespace omnio::replay

@@ -43,6 +43,7 @@ struct LoopNode {
   // The words of start and end are the time since the end of the operation before, and how long
   // it takes.
   bool is_relative = false;
+  bool takes_no_time = false;  // it is left out: only the recorded time goes on
   // Its waits that have exact times, as many as each item of the schedule stands for.
   std::vector<std::uint32_t> timed_waits{};
   std::uint32_t number = 0;  // among the lines of the loop
@@ -53,7 +54,8 @@ struct LoopNode {
 
 struct LoopProgram {
   LoopNode loop;
-  std::uint32_t values = 0;  // how many places there are
+  std::int64_t begin_ns = 0;  // the recorded end of the thread's operation before
+  std::uint32_t values = 0;   // how many places there are
   std::uint32_t lines = 0;
   // The times are those of a file, from the one of that number on.
   bool has_times = false;
@@ -84,6 +86,7 @@ class LoopTimesReader {
   }
   // For moments in which there is nothing to do.
   void fetchAhead();
+  void close();
   bool hasFetched() const { return !ahead_.empty() || next_ >= chunks_.size(); }
   const std::optional<base::Failure>& failure() const { return failure_; }
 

@@ -1,55 +1,63 @@
 #include "replay/plan/pass_numbers.hpp"
 
 #include <algorithm>
+#include <array>
+#include <functional>
+#include <numeric>
 
 namespace omnio::replay {
 namespace {
 
 constexpr std::int64_t kMostListed = 1 << 20;
+constexpr std::size_t kDeepest = 64;  // as documents are nested
 
 }  // namespace
 
 PassNumbers::PassNumbers(std::int64_t first,
-                         std::vector<std::pair<std::int64_t, std::int64_t>> loops)
-    : first_(first), loops_(std::move(loops)) {
+                         std::vector<std::pair<std::int64_t, std::int64_t>> loops, Search search)
+    : first_(first), loops_(std::move(loops)), descending_(loops_.size()) {
   for (const auto& [step, turns] : loops_) passes_ *= turns;
   least_ = most_ = first_;
-  // A number tells its turns where each step is larger than all that smaller ones add up to.
-  auto ascending = loops_;
-  std::ranges::sort(ascending);
-  for (const auto& [step, turns] : ascending) {
-    if (turns > 1 && step <= most_ - least_) is_searchable_ = false;
+  std::iota(descending_.begin(), descending_.end(), std::size_t{0});
+  std::ranges::sort(descending_, std::greater<>(), [this](std::size_t i) { return loops_[i]; });
+  for (auto i = descending_.rbegin(); i != descending_.rend(); ++i) {
+    const auto& [step, turns] = loops_[*i];
+    if (turns > 1 && step <= most_ - least_) tell_ = false;
     most_ += std::max<std::int64_t>(0, step * (turns - 1));
     least_ += std::min<std::int64_t>(0, step * (turns - 1));
   }
-  if (is_searchable_ || passes_ > kMostListed) return;
+  if (search == Search::kNo || tell_ || passes_ > kMostListed) return;
   for (std::int64_t pass = 0; pass < passes_; ++pass) sorted_.emplace_back(at(pass), pass);
   std::ranges::sort(sorted_);
-  is_searchable_ = true;
 }
 
 std::optional<PassNumbers> PassNumbers::of(const model::TurnNumber& number,
                                            const model::LoopPath& path,
-                                           const model::TurnValues& at_first) {
+                                           const model::TurnValues& at_first, Search search) {
   std::vector<std::pair<std::int64_t, std::int64_t>> loops;
   std::size_t known = 0;
   for (const model::EventLoop* loop : path) {
     loops.emplace_back(number.stepAt(loop->place), loop->turns);
     known += loops.back().first != 0 ? 1 : 0;
   }
-  if (known == number.steps.size()) return PassNumbers(number.first, std::move(loops));
+  if (known == number.steps.size()) return PassNumbers(number.first, std::move(loops), search);
   const auto passes = model::passesOf(path);
   if (!passes || *passes > kMostListed) return {};
   PassNumbers result;
+  result.tell_ = false;
   result.passes_ = *passes;
   model::TurnValues values = at_first;
   model::forEachTurn(path, values, [&](const model::TurnValues& now) {
     result.each_.push_back(number.at(now, at_first));
-    result.sorted_.emplace_back(result.each_.back(), result.sorted_.size());
   });
+  const auto [least, most] = std::ranges::minmax(result.each_);
+  result.least_ = least;
+  result.most_ = most;
+  if (search == Search::kNo) return result;
+  for (std::int64_t pass = 0; pass < *passes; ++pass) {
+    result.sorted_.emplace_back(result.at(pass), pass);
+  }
   std::ranges::sort(result.sorted_);
-  result.least_ = result.sorted_.front().first;
-  result.most_ = result.sorted_.back().first;
   return result;
 }
 
@@ -71,13 +79,11 @@ std::optional<std::int64_t> PassNumbers::find(std::int64_t number) const {
     if (found == sorted_.end() || found->first != number) return {};
     return found->second;
   }
-  // From the largest step on.
-  std::vector<std::int64_t> turns(loops_.size(), 0);
-  std::vector<std::size_t> order(loops_.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::ranges::sort(order, std::greater<>(), [this](std::size_t i) { return loops_[i].first; });
+  if (!tell_) return {};
+  std::array<std::int64_t, kDeepest> turns{};
+  if (loops_.size() > turns.size()) return {};
   std::int64_t rest = number - first_;
-  for (const std::size_t i : order) {
+  for (const std::size_t i : descending_) {
     const auto& [step, count] = loops_[i];
     if (count == 1 || step == 0) continue;
     turns[i] = std::min(rest / step, count - 1);

@@ -210,14 +210,17 @@ char substitute(char byte, const std::string& delimiters) {
 
 }  // namespace
 
+std::int64_t LineEnds::writtenBytes(const model::ScheduleEvent& event) {
+  const bool tells =
+      event.row->result == calls::Result::kBytes || event.row->result == calls::Result::kCount;
+  return tells ? event.result : static_cast<std::int64_t>(event.request);
+}
+
 void LineEnds::note(const model::ScheduleEvent& event, std::uint32_t number, PlannedFile& file) {
   if (event.failed || event.offset < 0) return;
   const auto offset = static_cast<std::uint64_t>(event.offset);
   if (event.row->call_class == calls::Class::kWrite) {
-    const std::uint64_t bytes =
-        event.row->result == calls::Result::kBytes || event.row->result == calls::Result::kCount
-            ? static_cast<std::uint64_t>(event.result)
-            : event.request;
+    const auto bytes = static_cast<std::uint64_t>(writtenBytes(event));
     std::uint64_t end = 0;
     if (!__builtin_add_overflow(offset, bytes, &end)) {
       file.written_end = std::max(file.written_end, end);

@@ -127,7 +127,12 @@ base::Result<void> ProgramWriter::finish() {
 
 ProgramReader::~ProgramReader() {
   if (fd_ >= 0) raw::closeFd(fd_);
-  if (loops_fd_ >= 0) raw::closeFd(loops_fd_);
+  close();
+}
+
+void ProgramReader::close() {
+  if (loops_fd_ >= 0) raw::closeFd(std::exchange(loops_fd_, -1));
+  times_.close();
 }
 
 base::Result<void> ProgramReader::open(const std::filesystem::path& path) {
@@ -212,6 +217,7 @@ bool ProgramReader::beginLoop() {
   if (program->has_times) {
     times_.begin(timesName(path_), std::move(program->chunks), program->first_time);
   }
+  end_ns_ = program->begin_ns;
   runner_ = std::make_unique<LoopRunner>(std::move(*program));
   at_ += sizeof record;
   return true;

@@ -86,6 +86,8 @@ class ProgramReader {
   const Instruction* next();
   // Fetches the following block unless it is here. For moments in which there is nothing to do.
   void fetchAhead();
+  // Closes what next() has opened: a thread may have a table of descriptors of its own.
+  void close();
   bool hasFetched() const { return runner_ ? times_.hasFetched() : ahead_bytes_ > 0 || at_end_; }
   const std::optional<base::Failure>& failure() const { return failure_; }
 

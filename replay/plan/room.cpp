@@ -51,9 +51,15 @@ AddedBytes::Growth& AddedBytes::of(std::uint32_t file) {
 
 void AddedBytes::note(const model::ScheduleEvent& event, std::uint32_t file, bool appends) {
   if (event.step != model::Step::kCall || event.failed) return;
-  const calls::Row& row = *event.row;
   noteNames(event, file);
   if (file == static_cast<std::uint32_t>(model::kNoFileNumber)) return;
+  noteLength(event, file);
+  if (!writesData(event)) return;
+  write(file, event.start_ns, event.offset, model::bytesMoved(event), appends);
+}
+
+void AddedBytes::noteLength(const model::ScheduleEvent& event, std::uint32_t file) {
+  const calls::Row& row = *event.row;
   Growth& growth = of(file);
   if (empties(event)) {
     growth.last_cut_ns = std::max(growth.last_cut_ns, event.start_ns);
@@ -69,8 +75,6 @@ void AddedBytes::note(const model::ScheduleEvent& event, std::uint32_t file, boo
         std::min(growth.shortest, static_cast<std::uint64_t>(std::max<std::int64_t>(length, 0)));
     growth.last_length_ns = std::max(growth.last_length_ns, event.start_ns);
   }
-  if (!writesData(event)) return;
-  write(file, event.start_ns, event.offset, model::bytesMoved(event), appends);
 }
 
 bool AddedBytes::writesData(const model::ScheduleEvent& event) {

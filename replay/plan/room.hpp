@@ -21,6 +21,8 @@ class AddedBytes {
  public:
   // A call on the file of that number; whether its descriptor appends.
   void note(const model::ScheduleEvent& event, std::uint32_t file, bool appends);
+  // A length that the file is given, or emptied to; note() does so too.
+  void noteLength(const model::ScheduleEvent& event, std::uint32_t file);
   // Whether it writes bytes of its own into the file.
   static bool writesData(const model::ScheduleEvent& event);
   // Such a write that has succeeded; `offset` is negative where it is not known.

@@ -15,7 +15,7 @@ constexpr std::int64_t kMostLookedAt = 1 << 20;
 
 void ThreadOrder::sortIds() {
   for (std::size_t i = 0; i < named_.size(); ++i) {
-    if (named_[i].is_in_loop) {
+    if (named_[i].id.isInLoop()) {
       loops_.push_back(i);
     } else {
       by_id_.emplace(static_cast<std::uint64_t>(named_[i].id.at(0)), i);
@@ -49,7 +49,7 @@ std::optional<ThreadOrder::Found> ThreadOrder::find(std::uint64_t id) const {
 std::uint32_t ThreadOrder::flagOf(std::size_t number, Plan& plan) {
   Named& named = named_[number];
   if (named.flag != kNoFlag) return named.flag;
-  if (named.is_in_loop) {
+  if (named.id.isInLoop()) {
     named.flag = kFirstLoopFlag + static_cast<std::uint32_t>(loop_waiters_.size());
     loop_waiters_.emplace_back();
   } else {
@@ -85,11 +85,13 @@ ThreadOrder::Complaint ThreadOrder::resolve(const Waiting& waiting, const Awaite
   const auto first = find(idAt(0));
   if (!first) return missing(idAt(0));
   const Named& before = named_[first->named];
-  wait.recorded_end_ns = std::max(wait.recorded_end_ns, before.end_ns);
   // Its own order sees to it.
   const bool is_of_order = before.thread == waiting.thread && awaited.work.total() == 0 &&
-                           !before.is_in_loop && !waiting.is_in_loop;
-  if (is_of_order) return std::nullopt;
+                           !before.id.isInLoop() && !waiting.order.isInLoop();
+  if (is_of_order) {
+    wait.recorded_end_ns = std::max(wait.recorded_end_ns, before.end_ns);
+    return std::nullopt;
+  }
 
   LoopWait loop{.time = awaited.time};
   std::vector<std::size_t> flagged{first->named};
@@ -97,38 +99,26 @@ ThreadOrder::Complaint ThreadOrder::resolve(const Waiting& waiting, const Awaite
     const auto second = find(idAt(1));
     if (!second) return missing(idAt(1));
     loop.step = second->pass - first->pass;
-    bool goes_on = second->named == first->named;
-    const auto expectedAt = [&](std::int64_t pass) { return first->pass + loop.step * pass; };
-    if (passes <= kMostLookedAt) {
-      for (std::int64_t pass = 2; pass < passes && goes_on; ++pass) {
-        const std::int64_t expected = expectedAt(pass);
-        goes_on = expected >= 0 && expected < before.id.passes() &&
-                  before.id.at(expected) == static_cast<std::int64_t>(idAt(pass));
-      }
-    } else {
-      // Both ids grow by as much with each pass.
-      const auto step = awaited.id.step();
-      const auto of_before = before.id.step();
-      const std::int64_t last = expectedAt(passes - 1);
-      goes_on = goes_on && step && of_before && *of_before * loop.step == *step && last >= 0 &&
-                last < before.id.passes();
-      if (!goes_on) {
+    if (second->named != first->named || !goesOn(awaited, *first, loop.step, passes)) {
+      if (passes > kMostLookedAt) {
         return fmt::format(
             "events of a loop with {} turns wait for id {} and others, which are not in as many "
             "turns of one loop",
             passes, idAt(0));
       }
-    }
-    if (!goes_on) {
       loop.step = 0;
       for (std::int64_t pass = 0; pass < passes; ++pass) {
         const auto found = find(idAt(pass));
         if (!found) return missing(idAt(pass));
         flagged.push_back(found->named);
-        loop.each.push_back({.flag = flagOf(found->named, plan), .pass = found->pass});
+        loop.each.push_back({.flag = flagOf(found->named, plan),
+                             .pass = found->pass,
+                             .recorded_end_ns = named_[found->named].end_ns});
       }
     }
   }
+  // Those of loops are known when they have come.
+  if (loop.each.empty()) wait.recorded_end_ns = std::max(wait.recorded_end_ns, before.end_ns);
   const auto rank = static_cast<std::uint32_t>(plan.threads[waiting.thread].recorded.rank);
   for (const std::size_t named : flagged) noteWaiter(flagOf(named, plan), rank);
   wait.flags.push_back(flagOf(first->named, plan));
@@ -136,6 +126,32 @@ ThreadOrder::Complaint ThreadOrder::resolve(const Waiting& waiting, const Awaite
   wait.passes.push_back(first->pass);
   wait.loop.push_back(std::move(loop));
   return std::nullopt;
+}
+
+// Whether each pass waits for the pass of the same line that is `step` later than the one before.
+bool ThreadOrder::goesOn(const Awaited& awaited, const Found& first, std::int64_t step,
+                         std::int64_t passes) const {
+  const Number& before = named_[first.named].id;
+  __extension__ using Wide = __int128;
+  const auto expectedAt = [&](std::int64_t pass) {
+    return first.pass + static_cast<Wide>(step) * pass;
+  };
+  const auto isThere = [&before](Wide pass) { return pass >= 0 && pass < before.passes(); };
+  const auto by = awaited.id.step();
+  const auto of_before = before.step();
+  // Both ids grow by as much with each pass.
+  if (by && of_before) {
+    return static_cast<Wide>(*of_before) * step == *by && isThere(expectedAt(passes - 1));
+  }
+  if (passes > kMostLookedAt) return false;
+  for (std::int64_t pass = 2; pass < passes; ++pass) {
+    const Wide expected = expectedAt(pass);
+    if (!isThere(expected) ||
+        before.at(static_cast<std::int64_t>(expected)) != awaited.id.at(pass)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 ThreadOrder::Complaint ThreadOrder::resolve(const Waiting& waiting, Plan& plan) {
@@ -147,16 +163,16 @@ ThreadOrder::Complaint ThreadOrder::resolve(const Waiting& waiting, Plan& plan) 
   if (std::ranges::all_of(wait.passes, [](std::int64_t pass) { return pass == 0; })) {
     wait.passes = {};
   }
-  if (!waiting.is_in_loop) wait.loop = {};
+  if (!waiting.order.isInLoop()) wait.loop = {};
   return std::nullopt;
 }
 
 ThreadOrder::Complaint ThreadOrder::checkCircles(const Plan& plan) const {
   constexpr std::int64_t kMostPlaces = 1 << 22;  // of loops
   std::int64_t in_loops = 0;
-  for (const Named& named : named_) in_loops += named.is_in_loop ? named.order.passes() : 0;
+  for (const Named& named : named_) in_loops += named.id.isInLoop() ? named.order.passes() : 0;
   for (const Waiting& one : waiting_) {
-    if (!one.is_in_loop) continue;
+    if (!one.order.isInLoop()) continue;
     const auto edges = static_cast<std::int64_t>(one.awaited.size() + 1);
     in_loops += std::min(one.order.passes(), kMostPlaces) * edges;
   }
@@ -169,7 +185,7 @@ ThreadOrder::Complaint ThreadOrder::checkCircles(const Plan& plan) const {
     auto operator<=>(const Place&) const = default;
   };
   std::vector<Place> places;
-  const auto addAll = [&places](std::uint32_t thread, const PassNumbers& order) {
+  const auto addAll = [&places](std::uint32_t thread, const Number& order) {
     for (std::int64_t pass = 0; pass < order.passes(); ++pass) {
       places.push_back({thread, order.at(pass)});
     }

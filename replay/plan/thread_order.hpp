@@ -4,7 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -20,28 +20,49 @@ class ThreadOrder {
  public:
   using Complaint = std::optional<std::string>;
 
+  // A number of a single event, or of the passes of a line. There are millions of single events.
+  class Number {
+   public:
+    explicit Number(std::int64_t number) : first_(number) {}
+    explicit Number(PassNumbers passes)
+        : first_(passes.at(0)), passes_(std::make_unique<PassNumbers>(std::move(passes))) {}
+
+    bool isInLoop() const { return passes_ != nullptr; }
+    std::int64_t passes() const { return passes_ ? passes_->passes() : 1; }
+    std::int64_t at(std::int64_t pass) const { return passes_ ? passes_->at(pass) : first_; }
+    std::optional<std::int64_t> step() const { return passes_ ? passes_->step() : 0; }
+    std::optional<std::int64_t> find(std::int64_t number) const {
+      if (passes_) return passes_->find(number);
+      return number == first_ ? std::optional<std::int64_t>(0) : std::nullopt;
+    }
+    std::int64_t least() const { return passes_ ? passes_->least() : first_; }
+    std::int64_t most() const { return passes_ ? passes_->most() : first_; }
+
+   private:
+    std::int64_t first_;
+    std::unique_ptr<PassNumbers> passes_;
+  };
+
   struct Named {
-    PassNumbers id;
-    PassNumbers order;  // among the thread's events
+    Number id;
+    Number order;  // among the thread's events
     std::uint32_t thread = 0;
     std::uint32_t ordinal = 0;  // in the thread's `raises`
-    bool is_in_loop = false;
-    std::int64_t end_ns = 0;  // of a single event
+    std::int64_t end_ns = 0;    // of a single event
     std::uint32_t flag = kNoFlag;
   };
 
   struct Awaited {
-    PassNumbers id;
+    Number id;
     model::Reason reason = model::Reason::kFile;
     model::Work work{};      // with the replay's time of communication
     std::int32_t time = -1;  // as LoopWait::time
   };
 
   struct Waiting {
-    PassNumbers order;
+    Number order;
     std::uint32_t thread = 0;
     std::size_t wait = 0;  // in the thread's `waits`
-    bool is_in_loop = false;
     std::vector<Awaited> awaited;
   };
 
@@ -63,6 +84,8 @@ class ThreadOrder {
   void noteWaiter(std::uint32_t flag, std::uint32_t rank);
   Complaint resolve(const Waiting& waiting, Plan& plan);
   Complaint resolve(const Waiting& waiting, const Awaited& awaited, Wait& wait, Plan& plan);
+  bool goesOn(const Awaited& awaited, const Found& first, std::int64_t step,
+              std::int64_t passes) const;
   Complaint checkCircles(const Plan& plan) const;
 
   std::vector<Named> named_;

@@ -102,11 +102,13 @@ std::int64_t leastBefore(const Wait& wait, const Instruction& instruction) {
   return instruction.waits[wait.least_time].total();
 }
 
-// An end, as the chain numbers them.
-std::uint64_t chainNumber(FlagPass end) {
-  constexpr int kPassBits = 28;
+// An end, as the chain numbers them: in 62 bits.
+std::uint64_t chainNumber(const FlagPass& end) {
+  constexpr int kPassBits = 31;
+  constexpr std::uint64_t kPasses = std::uint64_t{1} << kPassBits;
   if (!isLoopFlag(end.flag)) return end.flag;
-  return std::uint64_t{end.flag} << kPassBits ^ static_cast<std::uint64_t>(end.pass);
+  const std::uint64_t loop = std::uint64_t{end.flag} - kFirstLoopFlag + 1;
+  return loop << kPassBits | static_cast<std::uint64_t>(end.pass) % kPasses;
 }
 
 // "4096", "ENOSPC", "end of file"
@@ -412,6 +414,7 @@ void Engine::run(Thread& thread) {
   if (thread.context->buffers != nullptr) {
     thread.lane->is_taken.store(false, std::memory_order_release);
   }
+  thread.program.close();
   if (thread.program.failure()) fail(thread, thread.program.failure()->sentence);
   {
     const std::lock_guard lock(mutex_);
@@ -457,7 +460,8 @@ void Engine::perform(Thread& thread, const Instruction& instruction) {
       const FlagPass awaited = awaitedBy(wait, i, instruction.pass);
       const auto [end_ns, recorded_end_ns] = waitFor(thread, awaited, kind);
       if (timing != model::Timing::kAsap) thread.chain.after(chainNumber(awaited));
-      before.recorded_end_ns = std::max(before.recorded_end_ns, recorded_end_ns);
+      before.recorded_end_ns =
+          std::max({before.recorded_end_ns, recorded_end_ns, awaited.recorded_end_ns});
       before.actual_end_ns = std::max(before.actual_end_ns, end_ns);
       const model::Work& work = workBehind(wait, i, instruction);
       const std::int64_t done_ns = end_ns + work.total();

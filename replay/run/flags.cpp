@@ -38,14 +38,18 @@ void Flags::raise(std::uint32_t flag, std::int64_t end_ns) {
 void Flags::raise(std::uint32_t flag, std::int64_t pass, RaisedEnd end) {
   if (!isLoopFlag(flag)) return raise(flag, end.end_ns);
   std::atomic<std::int64_t>* const kept = passOf(flag, pass);
-  std::int64_t there = kept->load(std::memory_order_acquire);
-  // Whoever is told of a pass again, or of one long ago, leaves what is there.
-  while (std::abs(there) <= pass && !kept->compare_exchange_weak(there, -(pass + 1))) {
-  }
-  if (std::abs(there) <= pass) {
-    kept[1].store(end.end_ns, std::memory_order_relaxed);
-    kept[2].store(end.recorded_end_ns, std::memory_order_relaxed);
-    kept->store(pass + 1, std::memory_order_release);
+  // Whoever is told of a pass again, or of one long ago, leaves what is there. One at a time
+  // writes.
+  for (std::int64_t there = kept->load(std::memory_order_acquire); there <= pass;) {
+    if (there < 0) {
+      sched_yield();
+      there = kept->load(std::memory_order_acquire);
+    } else if (kept->compare_exchange_weak(there, -(pass + 1))) {
+      kept[1].store(end.end_ns, std::memory_order_relaxed);
+      kept[2].store(end.recorded_end_ns, std::memory_order_relaxed);
+      kept->store(pass + 1, std::memory_order_release);
+      break;
+    }
   }
   std::atomic<std::int64_t>& word = wordOf(flag);
   std::int64_t before = word.load(std::memory_order_acquire);

@@ -56,7 +56,8 @@ void Signals::announce(FlagPass raised, RaisedEnd end) {
 }
 
 RaisedEnd Signals::wait(FlagPass awaited, WaitKind kind) {
-  const auto& [flag, pass] = awaited;
+  const std::uint32_t flag = awaited.flag;
+  const std::int64_t pass = awaited.pass;
   if (is_remote_[waiters_.placeOf(flag)] && kind != WaitKind::kBlock) {
     while (!flags_.isRaised(flag, pass)) {
       receive();

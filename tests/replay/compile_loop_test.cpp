@@ -75,13 +75,18 @@ std::vector<std::string> waitsOf(const std::filesystem::path& directory, const P
       while (const Instruction* one = reader.next()) take(thread, place++, *one);
     }
   };
-  std::map<std::pair<std::uint32_t, std::int64_t>, std::string> raised;
+  struct Raised {
+    std::string place;
+    std::int64_t end_ns = 0;  // as recorded
+  };
+  std::map<std::pair<std::uint32_t, std::int64_t>, Raised> raised;
   forEach([&](std::size_t thread, std::size_t place, const Instruction& one) {
     if (one.op.named == 0) return;
     const std::uint32_t flag = plan.threads[thread].raises[one.op.named - 1];
     if (flag == kNoFlag) return;
-    const auto [at, is_first] =
-        raised.emplace(std::pair(flag, one.pass), fmt::format("{}:{}", thread, place));
+    const auto [at, is_first] = raised.emplace(
+        std::pair(flag, one.pass),
+        Raised{.place = fmt::format("{}:{}", thread, place), .end_ns = one.op.end_ns});
     EXPECT_TRUE(is_first);
   });
   std::vector<std::string> waits;
@@ -89,6 +94,7 @@ std::vector<std::string> waitsOf(const std::filesystem::path& directory, const P
     if (one.op.wait == 0) return;
     const Wait& wait = plan.threads[thread].waits[one.op.wait - 1];
     std::set<std::string> awaited;
+    std::int64_t recorded_ns = wait.recorded_end_ns;
     for (std::size_t i = 0; i < wait.flags.size(); ++i) {
       FlagPass flag{.flag = wait.flags[i], .pass = wait.passes.empty() ? 0 : wait.passes[i]};
       model::Work work = wait.work[i];
@@ -102,17 +108,20 @@ std::vector<std::string> waitsOf(const std::filesystem::path& directory, const P
       const auto found = raised.find({flag.flag, flag.pass});
       EXPECT_NE(found, raised.end());
       if (found == raised.end()) continue;
+      // As the engine is told of it.
+      recorded_ns = std::max(recorded_ns,
+                             isLoopFlag(flag.flag) ? found->second.end_ns : flag.recorded_end_ns);
       // The order of the thread sees to it.
-      if (found->second.starts_with(fmt::format("{}:", thread)) && work.total() == 0) continue;
-      awaited.insert(
-          fmt::format(" {} + {} {}", found->second, work.compute_ns, work.communication_ns));
+      const std::string& by = found->second.place;
+      if (by.starts_with(fmt::format("{}:", thread)) && work.total() == 0) continue;
+      awaited.insert(fmt::format(" {} + {} {}", by, work.compute_ns, work.communication_ns));
     }
     const std::int64_t least = one.waits != nullptr && wait.least_time >= 0
                                    ? one.waits[wait.least_time].total()
                                    : wait.least_ns;
     if (awaited.empty() && least == 0) return;
-    waits.push_back(fmt::format("{}:{} in MPI {} least {}:{}", thread, place, wait.in_mpi, least,
-                                fmt::join(awaited, "")));
+    waits.push_back(fmt::format("{}:{} in MPI {} least {}, behind {}:{}", thread, place,
+                                wait.in_mpi, least, recorded_ns, fmt::join(awaited, "")));
   });
   std::ranges::sort(waits);
   return waits;
@@ -209,7 +218,7 @@ const std::string kOneFile = R"({"location":"a","role":"output","exists":false})
 const std::string kTenFiles =
     R"({"repeat":10,"body":[{"location":"f.{turn:03}","role":"output","exists":false}]})";
 const std::string kOpen =
-    R"({"gap":5,"duration":7,"command":"open","location":"a","flags":"O_RDWR|O_CREAT","mode":"0644","result":0})";
+    R"({"gap":5000,"duration":7,"command":"open","location":"a","flags":"O_RDWR|O_CREAT","mode":"0644","result":0})";
 
 TEST_F(LoopPrograms, OfContiguousWrites) {
   expectSame(
@@ -262,6 +271,71 @@ TEST_F(LoopPrograms, OfValuesOfLists) {
               R"({"gap":3,"duration":4,"command":"pwritev","fd":0,"iov":["{b}",8],"offset":"{a}","result":"{b+8}"}]})",
           kOneFile),
       1, 1);
+}
+
+TEST_F(LoopPrograms, OfListsThatReachFurthestTogether) {
+  const auto readv = [](const char* a, const char* b, const char* offset) {
+    return fmt::format(
+        R"(,{{"repeat":5,"values":{{"a":[{}],"b":[{}]}},"body":[{{"gap":3,"duration":4,"command":"preadv","fd":0,"iov":["{{a}}","{{b}}"],"offset":"{}","result":"{{a+b}}"}}]}})",
+        a, b, offset);
+  };
+  const std::string both = "8,1048576,8,8,16";
+  expectSame(scheduleOf(kOpen + readv(both.c_str(), both.c_str(), "{a}"), kOneFile), 1, 1);
+  // One turn would begin in front of the file.
+  expectSame(scheduleOf(kOpen + readv("0,-60,0,0,0", "0,-60,0,0,0", "{100+a+b}"), kOneFile), 1, 1);
+  // A product is no sum.
+  for (const char* sizes : {"1,3,1,2,1", "1,3,1,1,1"}) {
+    expectSame(
+        scheduleOf(
+            R"({"gap":5,"duration":7,"command":"fopen","location":"a","mode":"w","result":0})" +
+                fmt::format(
+                    R"(,{{"repeat":5,"values":{{"a":[{}]}},"body":[{{"gap":3,"duration":4,"command":"fwrite","stream":0,"size":"{{a}}","nmemb":"{{a}}","result":"{{a}}"}}]}})",
+                    sizes),
+            kOneFile),
+        1, 0);
+  }
+  // Descriptors are not counted by their turns.
+  expectSame(
+      scheduleOf(
+          R"({"repeat":5,"values":{"a":[0,9,1,2,3]},"body":[)"
+          R"({"gap":2,"duration":3,"command":"open","location":"a","flags":"O_RDWR|O_CREAT","mode":"0644","result":"{a}"},)"
+          R"({"gap":1,"duration":2,"command":"write","fd":"{a}","count":64,"offset":0,"result":64}]})",
+          kOneFile),
+      1, 1);
+}
+
+TEST_F(LoopPrograms, OfSyncsThatAreLeftOut) {
+  expectSame(
+      scheduleOf(
+          kOpen +
+              R"(,{"repeat":50,"body":[{"gap":3,"duration":4,"command":"write","fd":0,"count":512,"offset":"{512*turn}","result":512},)"
+              R"({"gap":1000,"duration":70,"command":"fsync","fd":0,"result":0,"compute":900}]},)"
+              R"({"repeat":9,"body":[{"gap":3,"duration":4,"command":"fsync","fd":0,"result":0}]})",
+          kOneFile),
+      1, 1, {.leave_out_syncs = true});
+}
+
+TEST_F(LoopPrograms, OfFilesThatAreRenamed) {
+  expectSame(
+      scheduleOf(
+          R"({"repeat":10,"body":[)"
+          R"({"gap":2,"duration":3,"command":"open","location":"t.{turn}","flags":"O_WRONLY|O_CREAT","mode":"0644","result":"{turn}"},)"
+          R"({"gap":1,"duration":2,"command":"write","fd":"{turn}","count":500,"offset":0,"result":500},)"
+          R"({"gap":2,"duration":3,"command":"close","fd":"{turn}","result":0},)"
+          R"({"gap":2,"duration":3,"command":"rename","location":"t.{turn}","newlocation":"f.{turn:03}","result":0}]})",
+          kTenFiles +
+              R"(,{"repeat":10,"body":[{"location":"t.{turn}","role":"output","exists":false}]})"),
+      1, 1);
+}
+
+TEST_F(LoopPrograms, OfADescriptorThatOneTurnMakesForAll) {
+  expectSame(
+      scheduleOf(
+          R"({"repeat":10,"body":[)"
+          R"({"gap":2,"duration":3,"command":"open","location":"f.{turn:03}","flags":"O_RDWR|O_CREAT","mode":"0644","result":"{turn}"},)"
+          R"({"gap":1,"duration":2,"command":"pwrite64","fd":0,"count":500,"offset":"{500*turn}","result":500}]})",
+          kTenFiles),
+      1, 0);
 }
 
 TEST_F(LoopPrograms, ThatOnlyTheirEventsTell) {
@@ -362,6 +436,15 @@ TEST_F(LoopPrograms, OfLinesThatWaitForLines) {
               8, R"(,"id":"{100+turn}")",
               R"(,{"gap":1,"duration":1,"command":"delay","after":[{"id":13,"why":"name","compute":5}]})")),
       2, 2);
+}
+
+TEST_F(LoopPrograms, OfWaitsForSingleEvents) {
+  std::string singles;
+  for (int i = 0; i < 8; ++i) {
+    singles +=
+        fmt::format(R"(,{{"gap":{},"duration":5,"command":"delay","id":{}}})", 100 * i, 10 + i);
+  }
+  expectSame(scheduleOfRanks(kOpen + singles, writes(8, R"(,"after":["{10+turn}"])")), 2, 1);
 }
 
 TEST_F(LoopPrograms, OfWaitsThatFollowNoStep) {

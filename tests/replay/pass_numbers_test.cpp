@@ -25,7 +25,8 @@ TEST(PassNumbers, EachIsFoundWhereItStands) {
       loops.emplace_back(static_cast<std::int64_t>(random() % 41) - 20,
                          1 + static_cast<std::int64_t>(random() % 6));
     }
-    const PassNumbers numbers(static_cast<std::int64_t>(random() % 100), loops);
+    const PassNumbers numbers(static_cast<std::int64_t>(random() % 100), loops,
+                              PassNumbers::Search::kYes);
     ASSERT_TRUE(numbers.isSearchable());
     std::set<std::int64_t> all;
     bool is_even = true;
