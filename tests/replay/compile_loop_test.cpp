@@ -283,7 +283,7 @@ TEST_F(LoopPrograms, OfListsThatReachFurthestTogether) {
   expectSame(scheduleOf(kOpen + readv(both.c_str(), both.c_str(), "{a}"), kOneFile), 1, 1);
   // One turn would begin in front of the file.
   expectSame(scheduleOf(kOpen + readv("0,-60,0,0,0", "0,-60,0,0,0", "{100+a+b}"), kOneFile), 1, 1);
-  // A product is no sum.
+  // A product has no steps.
   for (const char* sizes : {"1,3,1,2,1", "1,3,1,1,1"}) {
     expectSame(
         scheduleOf(
