@@ -189,7 +189,10 @@ void Analysis::readCalls(event::PathTable& paths) {
   first_start_ = order.firstStart();
   progress_.begin(first_start_);
   order.run();
-  for (std::size_t i = 0; i < threads_.size(); ++i) threads_[i].think = order.thinkTime(i);
+  for (std::size_t i = 0; i < threads_.size(); ++i) {
+    threads_[i].think = order.thinkTime(i);
+    undecodable_ += order.undecodable(i);
+  }
 }
 
 // They stand in front of all other steps that are no calls: one of those may be what waits.

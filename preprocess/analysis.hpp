@@ -138,6 +138,8 @@ class Analysis : private FileScene {
   std::int64_t firstStart() const { return first_start_; }
   std::uint64_t events() const { return events_; }
   std::uint64_t dropped() const { return dropped_; }
+  // Events of the threads that could not be read.
+  std::uint64_t undecodable() const { return undecodable_; }
   const FilterCounts& filtered() const { return filtered_; }
 
  private:
@@ -248,6 +250,7 @@ class Analysis : private FileScene {
   std::int64_t first_start_ = 0;
   std::uint64_t events_ = 0;
   std::uint64_t dropped_ = 0;
+  std::uint64_t undecodable_ = 0;
   FilterCounts filtered_;
 };
 

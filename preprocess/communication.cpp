@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <queue>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -463,6 +464,10 @@ class Sweep : public order::MpiPictureSink {
     run();
     // Clocks that could not be put right may make calls wait for each other in a circle.
     while (goOn()) run();
+    for (std::uint32_t place = 0; place < sources_.threads.size(); ++place) {
+      while (threads_[place].event != nullptr) pull(place);
+      result_.steps += threads_[place].sequence;
+    }
   }
 
  private:
@@ -1325,8 +1330,11 @@ Communication readCommunication(const tracefile::Trace& trace, const SourceThrea
     error_ns = std::max(error_ns, clock.error_ns.value_or(0));
   }
   Sweep sweep(sources, places, analysis, groups, 2 * error_ns, layer, result);
-  order::readMpiPicture(trace, groups, paths, sweep, {}, shown);
+  const order::MpiPictureEnd end = order::readMpiPicture(trace, groups, paths, sweep, {}, shown);
   sweep.finish();
+  std::set<std::size_t> processes;
+  for (const SourceThread& thread : sources.threads) processes.insert(thread.process_index);
+  for (const std::size_t process : processes) result.undecodable += end.undecodable_of[process];
   return result;
 }
 

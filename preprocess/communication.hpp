@@ -131,6 +131,10 @@ struct Communication {
   // differ: the delay between the two counts as 0. And by how much at most.
   std::uint64_t early = 0;
   std::int64_t early_most_ns = 0;
+  // Calls of the schedule that were read, and events of its processes that could not be: as in the
+  // first pass, unless one of the two could not read all.
+  std::uint64_t steps = 0;
+  std::uint64_t undecodable = 0;
 };
 
 // The second pass over a trace: its MPI calls and the calls of the schedule together, thread by

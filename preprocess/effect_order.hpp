@@ -86,6 +86,9 @@ class EffectOrder {
   event::ThinkTime thinkTime(std::size_t thread) const {
     return heads_[thread].source->thinkTime();
   }
+  std::uint64_t undecodable(std::size_t thread) const {
+    return heads_[thread].source->undecodable();
+  }
 
  private:
   struct Head {

@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/base/file.hpp"
 #include "core/base/printable.hpp"
 #include "core/base/progress.hpp"
 #include "core/calls/mpi_errors.hpp"
@@ -156,6 +157,17 @@ auto startedBeside(Task task) {
     // It is done in this one.
   }
   return started;
+}
+
+// Whether the first two passes may read at the same time. They have up to five files open for each
+// log: each has two readers of the calls, one of them to look ahead, and one of the two has a
+// reader of the messages. One after the other they have three.
+bool mayReadTwice(const tracefile::Trace& trace) {
+  constexpr std::uint64_t kEach = 5;
+  constexpr std::uint64_t kOthers = 64;
+  std::uint64_t logs = 0;
+  for (const auto& process : trace.processes()) logs += process->logs.size();
+  return base::openFileLimit() >= kEach * logs + kOthers;
 }
 
 // Writes a schedule, and computes what its digest has to be, and its chain, where that is asked
@@ -702,7 +714,7 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
   std::future<Communication> beside;
   {
     const base::ProgressStage stage("ordering calls on files", "events", trace.storedEvents());
-    if (keeps_mpi) {
+    if (keeps_mpi && mayReadTwice(trace)) {
       beside = startedBeside([&] {
         return readCommunication(trace, sources, progress, settings.layer,
                                  order::PictureProgress::kNone);
@@ -747,6 +759,15 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
       : keeps_mpi    ? readCommunication(trace, sources, progress, settings.layer,
                                          order::PictureProgress::kStage)
                   : Communication{.order = {std::vector<std::int64_t>(sources.threads.size()), 0}};
+  if (keeps_mpi && (communication.steps != analysis.events() ||
+                    communication.undecodable != analysis.undecodable())) {
+    return base::failure(base::Code::kSystem,
+                         "{}: {} events could be read and {} could not the first time, {} and {} "
+                         "the second: it changes, or is of more processes than files may be open "
+                         "here",
+                         base::printable(trace.directory().native()), analysis.events(),
+                         analysis.undecodable(), communication.steps, communication.undecodable);
+  }
   if (communication.unmatched_waits > 0 && settings.timing == model::Timing::kDelta &&
       !settings.partial) {
     return base::failure(

@@ -118,4 +118,9 @@ void raiseOpenFileLimit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+std::uint64_t openFileLimit() {
+  rlimit limit{};
+  return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : 0;
+}
+
 }  // namespace omnio::base

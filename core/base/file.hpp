@@ -67,5 +67,7 @@ int writeAll(int fd, const char* data, std::size_t bytes, std::uint64_t offset);
 // RLIMIT_NOFILE): reading the logs of many ranks at once takes a file for each. Where that is not
 // enough, logs that cannot be read are counted as missing.
 void raiseOpenFileLimit();
+// How many files this process may have open now.
+std::uint64_t openFileLimit();
 
 }  // namespace omnio::base

@@ -162,6 +162,10 @@ MpiPictureEnd readMpiPicture(const tracefile::Trace& trace, const mpi::MpiGroups
   matcher.finish();
   end.counts = matcher.counts();
   end.undecodable = events.undecodable();
+  end.undecodable_of.resize(trace.processes().size());
+  for (std::size_t source = 0; source < sources.size(); ++source) {
+    end.undecodable_of[sources[source].process] += events.undecodableOf(source);
+  }
   return end;
 }
 

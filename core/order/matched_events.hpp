@@ -2,6 +2,7 @@
 // merged by time.
 #pragma once
 #include <cstdint>
+#include <vector>
 
 #include "core/event/event.hpp"
 #include "core/mpi/groups.hpp"
@@ -13,8 +14,9 @@ namespace omnio::order {
 
 struct MpiPictureEnd {
   MpiCounts counts;
-  std::uint64_t missing = 0;      // events of all kinds that are missing
-  std::uint64_t undecodable = 0;  // of these, such as only show while reading
+  std::uint64_t missing = 0;                  // events of all kinds that are missing
+  std::uint64_t undecodable = 0;              // of these, such as only show while reading
+  std::vector<std::uint64_t> undecodable_of;  // the same, by process
 };
 
 // The groups that the processes of a trace told of.

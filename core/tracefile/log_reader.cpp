@@ -266,7 +266,8 @@ bool IoReader::isPartOfFileAccess() {
     // A process that died inside of a call never told which it was: what it did to files counts.
     keep_inner_ = outer_ == nullptr || calls::isMpiIo(*outer_->row);
   }
-  --inner_left_;
+  // None was found where a chunk cannot be read that could be before.
+  if (inner_left_ > 0) --inner_left_;
   return keep_inner_;
 }
 

@@ -29,7 +29,7 @@ bool MergedReader::pull(std::size_t number) {
   if (reader.event != nullptr) return true;
   reader.is_at_end = true;
   missing_at_ends_ += reader.events->missingBefore();
-  undecodable_ += reader.events->undecodable();
+  reader.undecodable = reader.events->undecodable();
   think_ += reader.events->thinkTime();
   reader.events.reset();
   return false;
@@ -61,11 +61,14 @@ const event::Event* MergedReader::next() {
 }
 
 std::uint64_t MergedReader::undecodable() const {
-  std::uint64_t sum = undecodable_;
-  for (const Reader& reader : readers_) {
-    if (reader.events) sum += reader.events->undecodable();
-  }
+  std::uint64_t sum = 0;
+  for (std::size_t reader = 0; reader < readers_.size(); ++reader) sum += undecodableOf(reader);
   return sum;
+}
+
+std::uint64_t MergedReader::undecodableOf(std::size_t reader) const {
+  const Reader& one = readers_[reader];
+  return one.events ? one.events->undecodable() : one.undecodable;
 }
 
 event::ThinkTime MergedReader::thinkTime() const {

@@ -42,6 +42,7 @@ class MergedReader final : public event::EventSource {
   bool isAtEnd(std::size_t reader) const { return readers_[reader].is_at_end; }
 
   std::uint64_t undecodable() const override;
+  std::uint64_t undecodableOf(std::size_t reader) const;
   event::ThinkTime thinkTime() const override;
 
   static constexpr std::int64_t kAtOnce = INT64_MIN;
@@ -54,6 +55,7 @@ class MergedReader final : public event::EventSource {
     std::unique_ptr<event::EventSource> events;
     const event::Event* event = nullptr;  // the next one, once it is open
     bool is_at_end = false;
+    std::uint64_t undecodable = 0;  // once it has been closed
   };
   using Head = std::pair<std::int64_t, std::size_t>;  // when a reader's event begins, which reader
   // Its next event; false at its end, where it is closed.
@@ -66,8 +68,7 @@ class MergedReader final : public event::EventSource {
   bool has_event_ = false;  // next() gave one, of current_
   std::uint64_t missing_at_ends_ = 0;
   std::uint64_t missing_before_ = 0;
-  // The sums of readers that have been closed.
-  std::uint64_t undecodable_ = 0;
+  // The sum of readers that have been closed.
   event::ThinkTime think_;
 };
 
