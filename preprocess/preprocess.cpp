@@ -9,13 +9,13 @@
 #include <optional>
 #include <string>
 #include <system_error>
-#include <thread>
 #include <unordered_map>
 #include <utility>
 
 #include "core/base/file.hpp"
 #include "core/base/printable.hpp"
 #include "core/base/progress.hpp"
+#include "core/base/threads.hpp"
 #include "core/calls/mpi_errors.hpp"
 #include "core/event/event_text.hpp"
 #include "core/model/flat_digest.hpp"
@@ -150,7 +150,7 @@ std::vector<std::uint64_t> idsInOrder(const Analysis& analysis, const Communicat
 template <typename Task>
 auto startedBeside(Task task) {
   std::future<decltype(task())> started;
-  if (std::thread::hardware_concurrency() == 1) return started;
+  if (base::usableProcessors() == 1) return started;
   try {
     started = std::async(std::launch::async, std::move(task));
   } catch (const std::system_error&) {

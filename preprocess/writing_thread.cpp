@@ -3,10 +3,12 @@
 #include <system_error>
 #include <utility>
 
+#include "core/base/threads.hpp"
+
 namespace omnio::preprocess {
 
 WritingThread::WritingThread(ThreadSink& sink) : sink_(sink) {
-  if (std::thread::hardware_concurrency() == 1) return;
+  if (base::usableProcessors() == 1) return;
   try {
     thread_ = std::thread([this] { run(); });
   } catch (const std::system_error&) {

@@ -1,6 +1,5 @@
 // omnio replay: starts the MPI program omnio-replay with the launcher that there is.
 #include <fmt/format.h>
-#include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -26,6 +25,7 @@
 #include "core/base/json_reader.hpp"
 #include "core/base/json_writer.hpp"
 #include "core/base/printable.hpp"
+#include "core/base/threads.hpp"
 #include "core/model/schedule_keys.hpp"
 #include "replay/dry_run.hpp"
 #include "replay/launch.hpp"
@@ -50,12 +50,6 @@ struct ReplayOptions : replay::RequestOptions {
   bool is_told = false;  // what the schedule lacks, and which targets are not used
 };
 
-int processors() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
-
 // mpirun knows options that its likes do not: it is asked who it is.
 bool isOpenMpi(const std::string& launcher) {
   FILE* pipe = popen((launcher + " --version 2>/dev/null").c_str(), "r");
@@ -78,7 +72,8 @@ std::vector<std::string> launcherWords(const ReplayOptions& options, int process
       // Recorded threads of a rank are threads here too: bound to one processor they would wait for
       // each other.
       words.insert(words.end(), {"--bind-to", "none"});
-      if (processes > processors()) words.emplace_back("--oversubscribe");
+      if (processes > static_cast<int>(base::usableProcessors()))
+        words.emplace_back("--oversubscribe");
       if (geteuid() == 0) words.emplace_back("--allow-run-as-root");
     }
     words.insert(words.end(), {"-n", std::to_string(processes)});

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "core/base/printable.hpp"
+#include "core/base/threads.hpp"
 #include "core/tracefile/container_file.hpp"
 #include "core/tracefile/process.hpp"
 #include "core/tracefile/trace.hpp"
@@ -396,7 +397,7 @@ base::Result<PackReport> packTrace(const fs::path& trace, const PackOptions& opt
 
 unsigned usualPackJobs() {
   constexpr unsigned kUsualMost = 16;  // a device has had enough by then
-  return std::clamp(std::thread::hardware_concurrency(), 1U, kUsualMost);
+  return std::min(base::usableProcessors(), kUsualMost);
 }
 
 }  // namespace omnio::tracefile
