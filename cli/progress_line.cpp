@@ -1,14 +1,12 @@
 #include "cli/progress_line.hpp"
 
 #include <fmt/format.h>
-#include <pthread.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -21,6 +19,7 @@
 
 #include "core/base/integers.hpp"
 #include "core/base/progress.hpp"
+#include "core/base/threads.hpp"
 
 namespace omnio::cli {
 
@@ -59,16 +58,12 @@ std::size_t columns() {
 class Painter {
  public:
   Painter() : begin_(Clock::now()) {
-    // Signals go to the thread that works.
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const base::SignalsBlocked blocked;  // in the thread that it makes
     try {
       thread_ = std::thread([this] { work(); });
     } catch (const std::system_error&) {
       // Without room for a thread the work goes on without the line.
     }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
   Painter(const Painter&) = delete;
   Painter& operator=(const Painter&) = delete;

@@ -152,6 +152,7 @@ auto startedBeside(Task task) {
   std::future<decltype(task())> started;
   if (base::usableProcessors() == 1) return started;
   try {
+    const base::SignalsBlocked blocked;  // in the thread that it makes
     started = std::async(std::launch::async, std::move(task));
   } catch (const std::system_error&) {
     // It is done in this one.

@@ -10,6 +10,7 @@ namespace omnio::preprocess {
 WritingThread::WritingThread(ThreadSink& sink) : sink_(sink) {
   if (base::usableProcessors() == 1) return;
   try {
+    const base::SignalsBlocked blocked;  // in the thread that it makes
     thread_ = std::thread([this] { run(); });
   } catch (const std::system_error&) {
     // It is written in this one.
