@@ -52,10 +52,7 @@ void WritingThread::endThread() {
 void WritingThread::pass() {
   std::unique_lock lock(mutex_);
   has_room_.wait(lock, [this] { return filled_.size() < kBatches || has_ended_; });
-  if (has_ended_) {
-    current_.count = 0;
-    return;
-  }
+  if (has_ended_) std::rethrow_exception(failure_);
   filled_.push_back(std::move(current_));
   current_ = {};
   if (!free_.empty()) {

@@ -36,6 +36,7 @@ class WritingThread {
   // Without finish(), what was not written yet is not.
   ~WritingThread();
 
+  // Each throws what the sink has thrown, now or some batches ago.
   void beginThread(const model::ScheduleThread& thread);
   void event(model::ScheduleEvent&& event);
   void endThread();
