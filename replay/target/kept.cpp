@@ -32,6 +32,7 @@ struct Entry {
   std::uint64_t size = 0;
   std::int64_t written_ns = 0;  // time of the last write
   std::uint64_t inode = 0;
+  std::int64_t changed_ns = 0;  // of the last change to the inode
 };
 using Note = std::map<std::string, Entry, std::less<>>;  // by location
 
@@ -40,7 +41,8 @@ bool isRecipe(std::string_view text) {
   return text.size() == kDigits && text.find_first_not_of("0123456789abcdef") == text.npos;
 }
 
-// Entries end with NUL: recipe, size, time, inode and location, with a blank between two.
+// Entries end with NUL: recipe, size, time of the last write, inode, time of the last change, and
+// location, with a blank between two.
 Note readNote(const fs::path& path) {
   std::error_code error;
   if (fs::symlink_status(path, error).type() != fs::file_type::regular) return {};
@@ -60,10 +62,13 @@ Note readNote(const fs::path& path) {
     const auto size = base::wholeNumber<std::uint64_t>(word());
     const auto written_ns = base::wholeNumber<std::int64_t>(word());
     const auto inode = base::wholeNumber<std::uint64_t>(word());
-    if (!isRecipe(entry.recipe) || !size || !written_ns || !inode || rest.empty()) continue;
+    const auto changed_ns = base::wholeNumber<std::int64_t>(word());
+    const bool is_whole = size && written_ns && inode && changed_ns && !rest.empty();
+    if (!isRecipe(entry.recipe) || !is_whole) continue;
     entry.size = *size;
     entry.written_ns = *written_ns;
     entry.inode = *inode;
+    entry.changed_ns = *changed_ns;
     note.emplace(rest, std::move(entry));
   }
   return note;
@@ -72,8 +77,8 @@ Note readNote(const fs::path& path) {
 base::Result<void> writeNote(const fs::path& path, const Note& note) {
   std::string text;
   for (const auto& [location, entry] : note) {
-    text += fmt::format("{} {} {} {} {}", entry.recipe, entry.size, entry.written_ns, entry.inode,
-                        location);
+    text += fmt::format("{} {} {} {} {} {}", entry.recipe, entry.size, entry.written_ns,
+                        entry.inode, entry.changed_ns, location);
     text += '\0';
   }
   const int fd = raw::openAt(AT_FDCWD, path.c_str(),
@@ -104,14 +109,22 @@ std::optional<Entry> factsOf(int directory, const std::string& name) {
   raw::closeFd(fd);
   if (status != 0 || !S_ISREG(facts.st_mode) || facts.st_nlink != 1) return std::nullopt;
   constexpr std::int64_t kNsPerS = 1'000'000'000;
+  const auto ns = [](const timespec& time) { return time.tv_sec * kNsPerS + time.tv_nsec; };
   return Entry{.recipe = {},
                .size = static_cast<std::uint64_t>(facts.st_size),
-               .written_ns = facts.st_mtim.tv_sec * kNsPerS + facts.st_mtim.tv_nsec,
-               .inode = facts.st_ino};
+               .written_ns = ns(facts.st_mtim),
+               .inode = facts.st_ino,
+               .changed_ns = ns(facts.st_ctim)};
 }
 
-bool isAsNoted(const Entry& now, const Entry& noted) {
+// What a rename leaves as it was. It sets the time of the last change: that one is compared before.
+bool isSameFile(const Entry& now, const Entry& noted) {
   return now.size == noted.size && now.written_ns == noted.written_ns && now.inode == noted.inode;
+}
+
+// Modes, owners, attributes and further names change that time, and not that of the last write.
+bool isAsNoted(const Entry& now, const Entry& noted) {
+  return isSameFile(now, noted) && now.changed_ns == noted.changed_ns;
 }
 
 // The directory beside the tree, open; -1 and errno.
@@ -207,7 +220,7 @@ base::Result<KeptInputs> takeInputs(const Targets& targets, const Plan& plan, co
       }
       const std::optional<Entry> now = factsOf(kept, recipe);
       const auto [parent, last] = openParent(trees[tree], file.location);
-      const bool is_taken = now && isAsNoted(*now, noted->second) && parent >= 0 &&
+      const bool is_taken = now && isSameFile(*now, noted->second) && parent >= 0 &&
                             renameAt(kept, recipe, parent, last) == 0;
       if (parent >= 0) raw::closeFd(parent);
       inputs.is_kept[i] = is_taken;

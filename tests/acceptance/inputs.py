@@ -359,6 +359,12 @@ def checkKept(checks, work, home):
     again("a byte was written", names[1:], ["in: it was changed", gone])
     os.truncate(os.path.join(tree, "holes"), MIB)
     again("one was cut", names[:2], ["holes: it was changed", gone])
+    # Neither size, inode nor the time of the last write is another one.
+    os.chmod(os.path.join(tree, "in"), 0o600)
+    again("a mode was changed", names[1:], ["in: it was changed", gone])
+    os.link(os.path.join(tree, "holes"), os.path.join(tree, "second"))
+    os.unlink(os.path.join(tree, "second"))
+    again("it had a second name", names[:2], ["holes: it was changed", gone])
     # Links and second names lead to what is not ours.
     os.unlink(os.path.join(tree, "in"))
     os.symlink(os.path.join(outside, "canary"), os.path.join(tree, "in"))
@@ -370,10 +376,10 @@ def checkKept(checks, work, home):
         checks.equal(len(second.read()), 4 * MIB, "the second name is not touched")
     # Notes that lie.
     facts = os.stat(os.path.join(outside, "canary"))
-    lie = f"{'0' * 16} {facts.st_size} {facts.st_mtime_ns} {facts.st_ino} "
+    lie = f"{'0' * 16} {facts.st_size} {facts.st_mtime_ns} {facts.st_ino} {facts.st_ctime_ns} "
     up = "../" * target.count("/") + outside.lstrip("/")
     for text in (lie + "../../kept.outside/canary", lie + up + "/canary", lie + outside + "/canary",
-                 lie + "..", lie, "0" * 16, "../../x 1 1 1 in", "\xff\xfe", ""):
+                 lie + "..", lie, "0" * 16, "../../x 1 1 1 1 in", lie.rsplit(" ", 2)[0] + " in", "\xff\xfe", ""):
         with open(note, "wb") as out:
             out.write(text.encode("latin-1") + b"\0")
         again(f"a note {text[:30]!r}", ())
