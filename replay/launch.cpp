@@ -27,6 +27,7 @@
 #include "core/wire/run.hpp"
 #include "replay/issue/libc.hpp"
 #include "replay/plan/compile.hpp"
+#include "replay/target/adopt.hpp"
 #include "replay/target/sources.hpp"
 #include "replay/target/tree.hpp"
 
@@ -489,6 +490,23 @@ base::Result<void> checkOutput(const Request& request) {
   return {};
 }
 
+namespace {
+
+// Kept files would have the stripes that they were made with, whatever those of the directory are.
+base::Result<void> checkKeptInputs(const Request& request) {
+  if (request.changes.inputs != Origin::kKept) return {};
+  for (const Target& target : request.targets) {
+    if (!isAdopted(target.directory)) continue;
+    return base::failure(base::Code::kInvalid,
+                         "{} was adopted, and files in it get the stripes of its directories when "
+                         "they are made; --inputs keep would not make them anew, use --inputs make",
+                         base::printable(target.directory.native()));
+  }
+  return {};
+}
+
+}  // namespace
+
 base::Result<void> checkDirectories(const Request& request) {
   if (const auto free = checkOutput(request); !free) return free.failure();
   // A tree is removed when it is made anew.
@@ -498,6 +516,7 @@ base::Result<void> checkDirectories(const Request& request) {
     if (!outside) return outside.failure();
   }
   if (const auto apart = checkNodeLocal(request); !apart) return apart.failure();
+  if (const auto keeps = checkKeptInputs(request); !keeps) return keeps.failure();
   return checkTargets(request.targets, request.fresh);
 }
 

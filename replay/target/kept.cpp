@@ -138,6 +138,15 @@ int renameAt(int from, const std::string& name, int to, const std::string& new_n
   return status == 0 ? 0 : errno;
 }
 
+// Moves a file that was put aside to its location. Returns an errno value, or 0.
+int moveInto(const Tree& tree, const std::string& location, int kept, const std::string& name) {
+  const auto [parent, last] = openParent(tree, location);
+  if (parent < 0) return errno;
+  const int error = renameAt(kept, name, parent, last);
+  raw::closeFd(parent);
+  return error;
+}
+
 // Whether a replay may keep the file: nothing but reads changes it.
 bool isKeepable(const Plan& plan, std::size_t number) {
   const PlannedFile& file = plan.files[number];
@@ -219,14 +228,16 @@ base::Result<KeptInputs> takeInputs(const Targets& targets, const Plan& plan, co
         continue;
       }
       const std::optional<Entry> now = factsOf(kept, recipe);
-      const auto [parent, last] = openParent(trees[tree], file.location);
-      const bool is_taken = now && isSameFile(*now, noted->second) && parent >= 0 &&
-                            renameAt(kept, recipe, parent, last) == 0;
-      if (parent >= 0) raw::closeFd(parent);
-      inputs.is_kept[i] = is_taken;
-      if (!is_taken) {
+      if (!now || !isSameFile(*now, noted->second)) {
         inputs.remade.push_back(fmt::format("{}: it was changed since it was made", name));
+        continue;
       }
+      if (const int error = moveInto(trees[tree], file.location, kept, recipe)) {
+        inputs.remade.push_back(fmt::format("{}: it could not be moved: {}", name,
+                                            std::generic_category().message(error)));
+        continue;
+      }
+      inputs.is_kept[i] = true;
     }
     raw::closeFd(kept);
     forgetInputs(target);
