@@ -117,6 +117,14 @@ std::optional<Entry> factsOf(int directory, const std::string& name) {
                .changed_ns = ns(facts.st_ctim)};
 }
 
+std::optional<Entry> factsIn(const Tree& tree, const std::string& location) {
+  const auto [parent, name] = openParent(tree, location);
+  if (parent < 0) return std::nullopt;
+  std::optional<Entry> facts = factsOf(parent, name);
+  raw::closeFd(parent);
+  return facts;
+}
+
 // What a rename leaves as it was. It sets the time of the last change: that one is compared before.
 bool isSameFile(const Entry& now, const Entry& noted) {
   return now.size == noted.size && now.written_ns == noted.written_ns && now.inode == noted.inode;
@@ -177,14 +185,14 @@ bool isOfKeptInputs(const fs::directory_entry& entry) {
 base::Result<void> putInputsAside(const fs::path& target) {
   const Note note = readNote(target / kInputsName);
   if (note.empty()) return {};
-  std::error_code error;
-  fs::remove_all(target / kKeptName, error);  // of a replay before that one
-  if (raw::mkdirAt(AT_FDCWD, (target / kKeptName).c_str(), 0755) != 0) {
+  // One that is there was not finished: the note is moved last.
+  if (raw::mkdirAt(AT_FDCWD, (target / kKeptName).c_str(), 0755) != 0 && errno != EEXIST) {
     return base::systemFailure(target / kKeptName, errno);
   }
-  const base::Result<Tree> tree = Tree::open(target / kTreeName);
   const int kept = openKept(target);
-  if (tree && kept >= 0) {
+  if (kept < 0) return base::systemFailure(target / kKeptName, errno);
+  const base::Result<Tree> tree = Tree::open(target / kTreeName);
+  if (tree) {
     for (const auto& [location, entry] : note) {
       const auto [parent, name] = openParent(*tree, location);
       if (parent < 0) continue;
@@ -193,7 +201,8 @@ base::Result<void> putInputsAside(const fs::path& target) {
       raw::closeFd(parent);
     }
   }
-  if (kept >= 0) raw::closeFd(kept);
+  raw::closeFd(kept);
+  std::error_code error;
   fs::rename(target / kInputsName, target / kKeptName / kInputsName, error);
   if (error) return base::systemFailure(target / kInputsName, error.value());
   return {};
@@ -213,6 +222,7 @@ base::Result<KeptInputs> takeInputs(const Targets& targets, const Plan& plan, co
     const int kept = openKept(target);
     if (kept < 0) continue;
     const Note note = readNote(target / kKeptName / kInputsName);
+    Note taken;
     for (std::size_t i = 0; i < plan.files.size(); ++i) {
       const PlannedFile& file = plan.files[i];
       const auto noted = note.find(file.location);
@@ -238,9 +248,20 @@ base::Result<KeptInputs> takeInputs(const Targets& targets, const Plan& plan, co
         continue;
       }
       inputs.is_kept[i] = true;
+      // Moving has set the time of the last change.
+      if (auto entry = factsIn(trees[tree], file.location)) {
+        entry->recipe = recipe;
+        taken.emplace(file.location, std::move(*entry));
+      }
     }
     raw::closeFd(kept);
-    forgetInputs(target);
+    // At once: preparing the others may take long, and be interrupted.
+    if (!taken.empty()) {
+      const auto noted = writeNote(target / kInputsName, taken);
+      if (!noted) return noted.failure();
+    }
+    std::error_code ignored;
+    fs::remove_all(target / kKeptName, ignored);  // removes links as such
   }
   return inputs;
 }
@@ -251,10 +272,7 @@ base::Result<void> noteInputs(const Targets& targets, const Plan& plan, const Tr
   for (std::size_t i = 0; i < plan.files.size(); ++i) {
     const PlannedFile& file = plan.files[i];
     if (!isKeepable(plan, i)) continue;
-    const auto [parent, name] = openParent(trees[file.tree], file.location);
-    if (parent < 0) continue;
-    std::optional<Entry> entry = factsOf(parent, name);
-    raw::closeFd(parent);
+    std::optional<Entry> entry = factsIn(trees[file.tree], file.location);
     if (!entry || entry->size != *wantedSize(plan, file)) continue;
     entry->recipe = recipeOf(plan, i, content);
     notes[file.tree].emplace(file.location, std::move(*entry));

@@ -34,7 +34,7 @@ struct KeptInputs {
   std::vector<std::string> remade;  // a sentence for each that was kept, but is made anew
 };
 // After the directories of the new trees were made, by one process: moves what was put aside to
-// where the plan wants it, and removes the rest.
+// where the plan wants it, notes that, and removes the rest.
 base::Result<KeptInputs> takeInputs(const Targets& targets, const Plan& plan, const Trees& trees,
                                     const Content& content);
 // When all is prepared: writes the notes.

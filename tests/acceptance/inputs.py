@@ -7,8 +7,8 @@ import os
 import shutil
 
 from hostile_schedules import factsOf
-from omnio_testing import Checks, WorkDirectory, emptied, mpirun, omnio, run, skipTest
-from replay_testing import closed, file, opened, replay, report, schedule, write
+from omnio_testing import Checks, WorkDirectory, emptied, environment, mpirun, omnio, run, skipTest
+from replay_testing import MPI_ENVIRONMENT, closed, file, opened, replay, report, schedule, write
 from several_targets import found, namesIn, read, written
 
 MIB = 1 << 20
@@ -295,6 +295,30 @@ def recipes(home, **changed):
                              opened("out", 9), written(9, 1000), closed(9)]])
 
 
+def checkInterrupted(checks, work, home, target, again, wanted):
+    """What was kept is not lost with a replay that ends before its inputs are prepared."""
+    names, gone = wanted
+    with open(os.path.join(target, ".omnio-inputs"), "rb") as note:
+        recipe_of = {entry.split(b" ", 5)[5].decode(): entry.split(b" ", 1)[0].decode()
+                     for entry in note.read().split(b"\0") if entry}
+    # Ended while files were put aside.
+    aside = emptied(os.path.join(target, ".omnio-kept"))
+    inode = os.stat(os.path.join(target, "tree", "in")).st_ino
+    os.rename(os.path.join(target, "tree", "in"), os.path.join(aside, recipe_of["in"]))
+    again("ended in between", names, [gone], aside={"in": os.path.join(aside, recipe_of["in"])})
+    checks.equal(os.stat(os.path.join(target, "tree", "in")).st_ino, inode, "ended in between: in")
+    # Ended when those that were kept were there, and others were not: no file may be so long.
+    path = write(os.path.join(work, "kept.long.json"), recipes(home, long=40 * MIB))
+    limited = ["sh", "-c", f"ulimit -f {20 * MIB // 512}; exec \"$@\"", "sh"]
+    ended = run([*limited, omnio(), "replay", path, "--target", target, "-o",
+                 os.path.join(work, "kept.long"), "--inputs", "keep", "--fresh", "--no-trace"],
+                env=environment(**MPI_ENVIRONMENT))
+    checks.that(ended.status != 0, f"a limit of file sizes: {ended}")
+    checks.equal(sorted(os.listdir(target)), [".omnio-inputs", ".omnio-replay", "tree"],
+                 f"a limit of file sizes: it was preparing: {ended}")
+    again("ended while others were made", names)  # the note names none that is gone
+
+
 def checkKept(checks, work, home):
     """Inputs of one replay in the next: the same inodes, whatever was changed is made anew and named, and
     what links and notes lead to stays as it is."""
@@ -307,12 +331,15 @@ def checkKept(checks, work, home):
     names = ("in", "d/deep/in", "holes")
     runs = iter(range(100))
 
-    def again(what, kept, anew=(), document=None, options=("--fresh",)):
+    def again(what, kept, anew=(), document=None, options=("--fresh",),
+              aside=()):
         """One more replay: files that have to be kept, and words about those that are made anew."""
         path = write(os.path.join(work, "kept.json"), document or recipes(home))
         inodes = {name: os.stat(os.path.join(tree, name)).st_ino for name in names
                   if os.path.isfile(os.path.join(tree, name))}
-        contents = {name: contentOf(tree, name) for name in kept}
+        contents = {name: contentOf(tree, name) for name in kept if name not in aside}
+        for name, path_aside in dict(aside).items():
+            inodes[name], contents[name] = os.stat(path_aside).st_ino, contentOf(path_aside)
         output = os.path.join(work, f"kept.{next(runs)}")
         done = replay(path, target, output, "--inputs", "keep", *options)
         if not checks.equal(done.status, 0, f"{what}: {done}"):
@@ -364,6 +391,7 @@ def checkKept(checks, work, home):
     os.link(os.path.join(tree, "holes"), os.path.join(tree, "second"))
     os.unlink(os.path.join(tree, "second"))
     again("it had a second name", names[:2], ["holes: it was changed", gone])
+    checkInterrupted(checks, work, home, target, again, (names, gone))
     # Links and second names lead to what is not ours.
     os.unlink(os.path.join(tree, "in"))
     os.symlink(os.path.join(outside, "canary"), os.path.join(tree, "in"))
