@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -65,7 +66,9 @@ DryRun::Room roomIn(const Request& request, const Plan& plan, std::uint32_t tree
                     .free = {}};
   room.needed = roomNeeded(plan, [&](std::size_t file) { return plan.files[file].tree == tree; });
   room.free = freeBytes(room.directory);
-  if (request.fresh) room.removed = bytesBelow(room.directory / kTreeName);
+  if (request.fresh) {
+    for (const fs::path& removed : removedIn(room.directory)) room.removed += bytesBelow(removed);
+  }
   return room;
 }
 
@@ -78,7 +81,7 @@ base::Result<void> checkNode(const Request& request, const Plan& plan) {
   std::vector<fs::path> removed;
   if (request.fresh) {
     removed = targetTreesBeside(request.targets, request.node_local);
-    removed.push_back(request.node_local / kTreeName);
+    std::ranges::copy(removedIn(request.node_local), std::back_inserter(removed));
   }
   const auto is_on_node = [&](std::size_t file) { return plan.files[file].tree == kNodeTree; };
   const auto fits =

@@ -30,7 +30,7 @@ struct DryRun {
     bool on_node = false;  // that of --node-local
     RoomNeeded needed;
     std::optional<std::uint64_t> free;  // nothing where the file system does not tell
-    std::uint64_t removed = 0;          // what the tree of an earlier replay takes (--fresh)
+    std::uint64_t removed = 0;          // what an earlier replay has left, by --fresh
   };
 
   Request request;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <set>
 #include <system_error>
@@ -178,6 +179,10 @@ base::Result<void> checkOutside(const Targets& targets, const fs::path& path,
   return {};
 }
 
+std::vector<fs::path> removedIn(const fs::path& target) {
+  return {target / kTreeName, target / kKeptName};
+}
+
 base::Result<void> checkTargetsRoom(const Targets& targets, const Plan& plan) {
   std::map<std::pair<unsigned, unsigned>, std::vector<std::uint32_t>> by_device;
   for (std::uint32_t i = 0; i < targets.size(); ++i) {
@@ -191,8 +196,7 @@ base::Result<void> checkTargetsRoom(const Targets& targets, const Plan& plan) {
     std::vector<std::string> names;
     for (const std::uint32_t number : numbers) {
       const Target& target = targets[number];
-      removed.push_back(target.directory / kTreeName);
-      removed.push_back(target.directory / kKeptName);
+      std::ranges::copy(removedIn(target.directory), std::back_inserter(removed));
       names.push_back(base::printable(target.directory.native()));
       if (targets.size() > 1) names.back() += fmt::format(" ({})", targetText(target.name));
     }
@@ -223,9 +227,8 @@ RoomNeeded roomNeededOnNode(const Targets& targets, const fs::path& node_local, 
 std::vector<fs::path> targetTreesBeside(const Targets& targets, const fs::path& directory) {
   std::vector<fs::path> trees;
   for (const Target& target : targets) {
-    if (deviceOf(target.directory) == deviceOf(directory)) {
-      trees.push_back(target.directory / kTreeName);
-    }
+    if (deviceOf(target.directory) != deviceOf(directory)) continue;
+    std::ranges::copy(removedIn(target.directory), std::back_inserter(trees));
   }
   return trees;
 }

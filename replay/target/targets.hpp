@@ -43,6 +43,8 @@ base::Result<void> checkTargets(const Targets& targets, bool fresh);
 // Fails where a path lies in a target; `what` says what it is: "the output".
 base::Result<void> checkOutside(const Targets& targets, const std::filesystem::path& path,
                                 std::string_view what);
+// What --fresh removes or takes back from a target: the tree, and inputs that were put aside.
+std::vector<std::filesystem::path> removedIn(const std::filesystem::path& target);
 // Fails where the files of the plan do not fit into the targets. Targets on one file system share
 // its room.
 base::Result<void> checkTargetsRoom(const Targets& targets, const Plan& plan);
@@ -52,7 +54,7 @@ bool usesNodeTree(const std::filesystem::path& node_local, const Plan& plan);
 // in it; and those of targets on the same file system with them.
 RoomNeeded roomNeededOnNode(const Targets& targets, const std::filesystem::path& node_local,
                             const Plan& plan, const std::function<bool(std::size_t)>& is_on_node);
-// The trees of the targets on the same file system.
+// The same of all targets on the file system of the directory.
 std::vector<std::filesystem::path> targetTreesBeside(const Targets& targets,
                                                      const std::filesystem::path& directory);
 // Makes all trees (makeTree), or none. Returns the path of the first.
