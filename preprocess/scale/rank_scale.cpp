@@ -243,7 +243,7 @@ class RankWriter {
     schedule_.lines().append(
         line_, event.kind, fields_,
         {.sums = event.measures, .count = event.ranks, .first_count = event.ranks}, {});
-    takeFiles(event, facts);
+    if (const auto taken = takeFiles(event, facts, rank, e); !taken) return taken;
     line_.pop_back();
     if (placed.targets[t][e]) {
       line_ += fmt::format(",\"id\":{}", idOf(placed, rank, t, static_cast<std::int64_t>(e)));
@@ -297,18 +297,28 @@ class RankWriter {
     }
   }
 
-  void takeFiles(const RankEvent& event, const KindFacts& facts) {
+  base::Result<void> takeFiles(const RankEvent& event, const KindFacts& facts, std::int64_t rank,
+                               std::size_t e) {
     std::size_t next = facts.keys.size();
     std::size_t name_index = 0;
+    std::string below;  // a file that would have fewer bytes than none
     forEachName(line_, [&](std::string_view, const std::string& name) {
       if (name_index >= event.names.size()) return;
       if (!files_.use(name)) files_.addLike(event.names[name_index], name);
       ++name_index;
       model::ScheduleFile* const file = files_.find(name);
       if (file == nullptr) return;
-      file->size = static_cast<std::uint64_t>(numbers_[next++]);
-      file->read_before_written = static_cast<std::uint64_t>(numbers_[next++]);
+      const std::int64_t size = numbers_[next++];
+      const std::int64_t read = numbers_[next++];
+      if (size < 0 || read < 0) below = name;
+      file->size = static_cast<std::uint64_t>(size);
+      file->read_before_written = static_cast<std::uint64_t>(read);
     });
+    if (below.empty()) return {};
+    return refuse(
+        fmt::format("the size before the run of {}, which {}, call {} of rank {}, names, would be "
+                    "negative; where all ranks share a total, say --scaling strong",
+                    base::printable(below), facts.command, e, rank));
   }
 
   // `meet`: by the delays where there are some.

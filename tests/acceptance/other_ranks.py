@@ -19,8 +19,12 @@ class Traces:
         self.checks, self.work = checks, work
         self.directory = os.path.join(work, "run")
 
-    def at(self, ranks, command):
+    def at(self, ranks, command, sizes=()):
+        """`sizes`: (name, bytes) of files that are there before."""
         emptied(self.directory)
+        for name, size in sizes:
+            with open(os.path.join(self.directory, name), "wb") as file:
+                file.truncate(size)
         result = os.path.join(self.work, f"{ranks}.trace")
         shutil.rmtree(result, ignore_errors=True)
         done = trace(result, [*mpirun(ranks), *command], cwd=self.directory, env=environment(**MPI_ENVIRONMENT))
@@ -122,6 +126,10 @@ def checkRefused(checks, work):
             "8", "--scaling", "strong")
     total = [traces.at(ranks, [program("c_ranks"), traces.directory, "total", "4"]) for ranks in (FEW, SOME)]
     refused(total, 1, "--ranks 7: ", "--ranks", "7", "--scaling", "strong")
+    # A file of 32,000 bytes before 4 ranks and of 8,000 before 16 ones.
+    fallen = [traces.at(ranks, ["dd", "if=/dev/zero", "of=shared.dat", "conv=notrunc", "bs=16", "count=1"],
+                        [("shared.dat", 128000 // ranks)]) for ranks in (FEW, SOME)]
+    refused(fallen, 1, f"--ranks {MANY}: the size before the run of ", "--ranks", str(MANY))
     bt = [traces.at(ranks, [program("c_kernels"), "btio-full", "24", "3", "0"]) for ranks in (FEW, SOME)]
     refused(bt, 1, f"--ranks {MANY}: call 1 of ranks 0 to 3 of 4 and ranks 0 to 15 of 16 (MPI_File_set_view on "
             "btio.full.out) differs in the form of its filetype", "--ranks", str(MANY), "--layer", "mpi")
