@@ -114,9 +114,11 @@ void EventSpool::takeOne(EventRecord& event) {
             .reason = static_cast<model::Reason>(stored.reason),
             .work = {.compute_ns = stored.compute_ns, .communication_ns = stored.communication_ns}};
   }
+  if (error_ != 0) event = {};
 }
 
-base::Result<void> EventSpool::state() const {
+base::Result<void> EventSpool::state() {
+  if (error_ == 0 && std::fflush(file_.get()) != 0) error_ = errno;
   if (error_ == 0) return {};
   return base::systemFailure(directory_.empty() ? "." : directory_, error_,
                              "cannot keep the events of the schedule in");

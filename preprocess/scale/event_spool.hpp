@@ -34,8 +34,10 @@ class EventSpool {
   void append(const EventRecord& event);
   // Reads the event there, and moves on to the next one. Only after the last append().
   void read(std::uint64_t& place, EventRecord& event);
-  // Whether all was written and read.
-  base::Result<void> state() const;
+  // Whether all was written and read so far. Writes out what is still in memory.
+  base::Result<void> state();
+  // Then events that are read are empty.
+  bool failed() const { return error_ != 0; }
 
  private:
   void putOne(const EventRecord& event);

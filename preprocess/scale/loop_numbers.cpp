@@ -59,6 +59,7 @@ LoopNumbers::LoopNumbers(RecordedSchedule& schedule, const std::vector<ThreadLay
     std::uint64_t mark = 0;
     for (std::size_t p = 0; p < loop.in_turn; ++p) {
       schedule.spool().read(place, event);
+      if (schedule.spool().failed()) return;
       take(schedule, event, p, previous[p]);
       for (const model::Wait& wait : event.waits) {
         if (wait.id == 0) continue;

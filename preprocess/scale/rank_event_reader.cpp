@@ -27,6 +27,7 @@ bool RankEventReader::next(FullEvent& event, bool with_labels) {
   const RecordedThread& thread = schedule_.threads()[thread_];
   if (next_ == thread.events) return false;
   schedule_.spool().read(place_, event.record);
+  if (schedule_.spool().failed()) return false;
   const KindFacts& facts = schedule_.factsOf(event.record.kind);
   event.numbers = event.record.numbers;
   event.labels.clear();

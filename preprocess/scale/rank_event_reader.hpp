@@ -38,7 +38,8 @@ class RankEventReader {
  public:
   RankEventReader(RecordedSchedule& schedule, const RankOrder& order, std::uint32_t thread);
 
-  // The next event; false after the last one. `with_labels`: labels are set.
+  // The next event; false after the last one, and where it cannot be read (the spool's state).
+  // `with_labels`: labels are set.
   bool next(FullEvent& event, bool with_labels = false);
 
  private:

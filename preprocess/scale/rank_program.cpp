@@ -335,7 +335,9 @@ class ClassFinder {
                                   : range[job].first + static_cast<std::int64_t>(at) + 2;
     RankEventReader reader = readerOf(job, rank, t);
     FullEvent event;
-    for (std::uint64_t i = 0; i <= number; ++i) reader.next(event, true);
+    for (std::uint64_t i = 0; i <= number; ++i) {
+      if (!reader.next(event, true)) return refusal("the recorded events cannot be read again");
+    }
     const std::string file = fileOf(job, rank, event);
     std::string shown;
     for (std::size_t j = 0; j < values.size(); ++j) {

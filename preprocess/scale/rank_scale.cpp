@@ -74,6 +74,7 @@ class RankWriter {
     findTargets();
     for (const Placed& placed : placed_) {
       for (std::int64_t rank = placed.first; rank <= placed.last; ++rank) {
+        if (out_.failed()) return {};  // finish() says why
         if (const auto written = writeRank(placed, rank); !written) return written;
       }
     }
@@ -422,10 +423,10 @@ base::Result<RankSummary> scaleRanks(const std::vector<std::filesystem::path>& f
     classes = classesOf(schedules, settings, false);
     summary.keeps_files = false;
   }
-  if (!classes) return classes.failure();
   for (const auto& schedule : schedules) {
     if (const auto state = schedule->spool().state(); !state) return state.failure();
   }
+  if (!classes) return classes.failure();
   summary.classes = classes->size();
   ScaledDocument document(to);
   RecordedSchedule& model = *schedules.back();

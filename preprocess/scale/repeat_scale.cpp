@@ -58,9 +58,10 @@ class Repeater {
     }
   }
 
+  // Ends early where events cannot be read or written: the spool or the document says why.
   void run() {
     survey();
-    for (std::uint32_t t = 0; t < layouts_.size(); ++t) writeThread(t);
+    for (std::uint32_t t = 0; t < layouts_.size() && !failed(); ++t) writeThread(t);
   }
 
   std::uint64_t events() const { return events_; }
@@ -80,6 +81,8 @@ class Repeater {
   const std::set<std::string>& irregular() const { return irregular_; }
 
  private:
+  bool failed() const { return schedule_.spool().failed() || out_.failed(); }
+
   // Where an event is that is written or looked at.
   struct Context {
     std::uint32_t thread = 0;
@@ -108,6 +111,7 @@ class Repeater {
     for (std::uint32_t t = 0; t < layouts_.size(); ++t) {
       for (std::size_t loop = 0; loop < layouts_[t].loops().size(); ++loop) {
         const LoopNumbers numbers(schedule_, layouts_, t, loop);
+        if (schedule_.spool().failed()) return;
         if (numbers.period() > 0 && numbers.period() <= steps_.turns) {
           const std::uint64_t both = std::lcm(period_, numbers.period());
           if (both <= steps_.turns / 2) period_ = both;
@@ -270,6 +274,7 @@ class Repeater {
       const std::uint64_t until = is_end ? thread.events : layouts_[t].loops()[loop].begin;
       for (; next < until; ++next) {
         schedule_.spool().read(place, event);
+        if (failed()) return;
         write({.thread = t, .source = {.place = next}}, event, nullptr);
       }
       if (is_end) break;
@@ -285,6 +290,7 @@ class Repeater {
 
   void writeLoop(std::uint32_t t, std::size_t loop) {
     const LoopNumbers numbers(schedule_, layouts_, t, loop);
+    if (failed()) return;
     const std::uint64_t scaled_turns = layouts_[t].scaledTurns(loop);
     const TurnPlan plan(layouts_[t].loops()[loop].turns, period_);
     EventRecord event;
@@ -298,6 +304,7 @@ class Repeater {
       std::uint64_t place = numbers.spooled(source);
       for (std::size_t p = 0; p < numbers.places().size(); ++p) {
         schedule_.spool().read(place, event);
+        if (failed()) return;
         write({.thread = t, .source = {.loop = loop, .turn = source, .place = p}, .turn = turn},
               event, &numbers);
       }

@@ -27,6 +27,8 @@ class ScaledDocument {
   void beginThread(const model::ScheduleThread& thread);
   void event(std::string_view line);
   void endThread();
+  // Whether a line could not be written: finish() says why.
+  bool failed() const { return ranks_.failed(); }
   // Writes the schedule in that form, and gives it its name. Fails where it is not one that a
   // reader takes.
   base::Result<model::WrittenSchedule> finish(const model::ScheduleGlobal& global,

@@ -31,6 +31,7 @@ std::vector<Candidate> candidatesOf(RecordedSchedule& schedule, const RecordedTh
   EventRecord event;
   for (std::uint64_t i = 0; i < thread.events && next < candidates.size(); ++i) {
     schedule.spool().read(place, event);
+    if (schedule.spool().failed()) break;
     Candidate& candidate = candidates[next];
     if (i < candidate.loop.begin) continue;
     const KindFacts& facts = schedule.factsOf(event.kind);
