@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
+#include <tuple>
 #include <utility>
 
 #include "core/base/integers.hpp"
@@ -395,6 +396,26 @@ class ClassFinder {
     return {};
   }
 
+  // What the file of an event is called for the first rank of a class; where it has no name, by the
+  // call that made the descriptor.
+  std::string fileOfClass(const RankClass& of_class, const RankEvent& event) const {
+    if (!event.names.empty()) return event.names.front();
+    const std::int64_t count = countOf(0);
+    const std::int64_t rank = of_class.first.at(count).value_or(0);
+    const RecordedSchedule& schedule = *jobs_[0].schedule;
+    const std::vector<std::string>& keys = schedule.factsOf(event.kind).keys;
+    const auto fd = std::ranges::find(keys, "fd");
+    if (fd == keys.end()) return {};
+    const auto& descriptor = event.numbers[static_cast<std::size_t>(fd - keys.begin())];
+    const auto* made =
+        schedule.madeOf(static_cast<int>(rank), descriptor.at(rank, count).value_or(-1));
+    if (made == nullptr) return {};
+    if (made->file != model::kNoFileNumber) {
+      return schedule.files()[static_cast<std::size_t>(made->file)].location;
+    }
+    return fmt::format("{}/{}", made->by.thread, made->by.event);
+  }
+
   // From one number of ranks: places in files that ranks share.
   base::Result<void> assumeStrides() {
     const std::int64_t count = countOf(0);
@@ -407,18 +428,20 @@ class ClassFinder {
     }
     for (RankClass& of_class : classes_) {
       for (RankThread& thread : of_class.threads) {
-        // The first place of each call in the file: what lies before it does not repeat.
-        std::map<std::pair<std::uint32_t, std::size_t>, std::int64_t> begins;
+        // The first place of each call in each file: what lies before it does not repeat.
+        std::map<std::tuple<std::uint32_t, std::size_t, std::string>, std::int64_t> begins;
         for (const bool is_second : {false, true}) {
           for (std::size_t e = 0; e < thread.events.size(); ++e) {
             RankEvent& event = thread.events[e];
             const KindFacts& facts = jobs_[0].schedule->factsOf(event.kind);
+            const std::string file = fileOfClass(of_class, event);
             for (std::size_t i = 0; i < facts.keys.size(); ++i) {
               const bool is_place =
                   isPlaceOfRank(facts.keys[i]) || (facts.seeks && facts.keys[i] == "result");
               RankCountFunction& number = event.numbers[i];
               if (!is_place || number.per_rank.constant == 0) continue;
-              const auto begin = begins.try_emplace({facts.symbol, i}, number.base.constant).first;
+              const auto begin =
+                  begins.try_emplace({facts.symbol, i, file}, number.base.constant).first;
               begin->second = std::min(begin->second, number.base.constant);
               if (!is_second) continue;
               const std::int64_t behind = number.base.constant - begin->second;

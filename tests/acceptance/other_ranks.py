@@ -41,7 +41,7 @@ class Traces:
 
 def cases(directory):
     """(name, command, layer, options, whether the order is the same in each run)"""
-    for mode in ("files", "blocks", "turns", "constant"):
+    for mode in ("files", "blocks", "turns", "constant", "two"):
         yield f"c_ranks {mode}", [program("c_ranks"), directory, mode, "4"], "posix", (), True
     yield ("c_ranks total", [program("c_ranks"), directory, "total", "4"], "posix", ("--scaling", "strong"), True)
     yield "c_mpi_turns", [program("c_mpi_turns"), directory, "5"], "posix", (), True
@@ -84,6 +84,7 @@ def checkOneTrace(checks, work):
             ("blocks", [program("c_ranks"), traces.directory, "blocks", "4"], 8, "posix", None),
             ("turns", [program("c_ranks"), traces.directory, "turns", "4"], 8, "posix", "strided-by-ranks"),
             ("constant", [program("c_ranks"), traces.directory, "constant", "4"], 8, "posix", "constant"),
+            ("two", [program("c_ranks"), traces.directory, "two", "4"], 8, "posix", "strided-by-ranks"),
             ("c_mpi_turns", [program("c_mpi_turns"), traces.directory, "5"], FEW, "posix", "strided-by-ranks"),
             ("n1 mpi", [program("c_mpi_io"), traces.directory, "n1", "4096", "3"], FEW, "mpi", None),
             ("strided mpi", [program("c_mpi_io"), traces.directory, "strided", "4096", "3"], FEW, "mpi",

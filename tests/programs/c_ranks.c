@@ -9,7 +9,8 @@
 //   block constant  the same, with room for 128 ranks in each turn total     a part for each rank
 //   of a total that stays: (step * N + rank) * (total / N) grid      ranks are a square, each row
 //   of it lies behind the one before, with a gap lists     as turns, and the first rank writes a
-//   block for each rank at the end
+//   block for each rank at the end two       as turns, and a block of each rank in another file,
+//   behind room for 16 of them
 //
 // In each step, a rank passes a message on to the next one, and all meet in a barrier.
 #include <fcntl.h>
@@ -22,7 +23,14 @@
 
 #include "check.h"
 
-enum { kBlock = 4096, kMostPath = 4096, kHeader = 512, kMostRanks = 128, kTotal = 1 << 20 };
+enum {
+  kBlock = 4096,
+  kMostPath = 4096,
+  kHeader = 512,
+  kMostRanks = 128,
+  kRoom = 16,
+  kTotal = 1 << 20
+};
 
 static char block[kTotal];
 
@@ -49,10 +57,15 @@ int main(int argc, char** argv) {
   if (!is_files && rank != 0) MPI_Barrier(MPI_COMM_WORLD);
   const int fd = open(path, rank == 0 || is_files ? O_RDWR | O_CREAT | O_TRUNC : O_RDWR, 0644);
   CHECK(fd >= 0);
+  const int is_two = strcmp(mode, "two") == 0;
+  snprintf(path, sizeof path, "%s/other.dat", argv[1]);
+  const int other_fd = is_two ? open(path, rank == 0 ? O_RDWR | O_CREAT : O_RDWR, 0644) : -1;
+  CHECK(!is_two || other_fd >= 0);
   if (!is_files && rank == 0) {
     CHECK(pwrite(fd, block, kHeader, 0) == kHeader);
     MPI_Barrier(MPI_COMM_WORLD);
   }
+  if (is_two) CHECK(pwrite(other_fd, block, kBlock, (off_t)(kRoom + rank) * kBlock) == kBlock);
   for (int step = 0; step < steps; ++step) {
     off_t slot = (off_t)step * ranks + rank;
     if (is_files) slot = step;
