@@ -140,7 +140,7 @@ class RankWriter {
             const auto runs = runsOf(event, rank);
             if (!runs) continue;
             markTargets(*runs);
-            for (const Run& run : *runs) addMeeting(run);
+            for (const Run& run : *runs) addMeeting(run, event.reason);
           }
         }
       }
@@ -149,9 +149,9 @@ class RankWriter {
 
   // Where many wait for many, they meet in a delay of the first rank that is waited for, whose next
   // event waits for all of them anyway.
-  void addMeeting(const Run& run) {
+  void addMeeting(const Run& run, model::Reason reason) {
     constexpr std::int64_t kFew = 16;
-    if (run.last - run.first < kFew || meetings_.contains(run)) return;
+    if (run.last - run.first < kFew || meetings_.contains({run, reason})) return;
     const auto placed = std::ranges::find_if(placed_, [&](const Placed& each) {
       return each.first <= run.first && run.first <= each.last;
     });
@@ -161,20 +161,21 @@ class RankWriter {
     if (next >= events.size() || events[next].runs == 0) return;
     const auto runs = runsOf(events[next], run.first);
     if (!runs || std::ranges::find(*runs, run) == runs->end()) return;
-    meetings_.emplace(run, next_id_++);
+    meetings_.emplace(std::pair(run, reason), next_id_++);
   }
 
   // The meetings behind an event.
   void writeMeetings(std::int64_t rank, std::size_t thread, std::size_t event) {
     const Run first{.first = rank, .last = 0, .thread = 0, .event = 0};
-    for (auto meeting = meetings_.lower_bound(first);
-         meeting != meetings_.end() && meeting->first.first == rank; ++meeting) {
-      const Run& run = meeting->first;
+    for (auto meeting = meetings_.lower_bound({first, model::Reason{}});
+         meeting != meetings_.end() && meeting->first.first.first == rank; ++meeting) {
+      const auto& [run, reason] = meeting->first;
       if (run.thread != thread || run.event != static_cast<std::int64_t>(event)) continue;
       line_ = fmt::format("{{\"gap\":0,\"duration\":0,\"command\":\"delay\",\"id\":{}",
                           meeting->second);
       RankEvent waits;
       waits.runs = 1;
+      waits.reason = reason;
       putWaits(waits, {run}, rank, thread, false);
       line_ += '}';
       out_.event(line_);
@@ -342,7 +343,8 @@ class RankWriter {
       put_wait(idOf(placed, from, run.thread, run.event), to - from + 1, placed.ids);
     };
     for (const Run& run : runs) {
-      if (const auto meeting = meetings_.find(run); meet && meeting != meetings_.end()) {
+      if (const auto meeting = meetings_.find({run, event.reason});
+          meet && meeting != meetings_.end()) {
         put_wait(meeting->second, 1, 0);
         continue;
       }
@@ -366,7 +368,8 @@ class RankWriter {
   ScaledFiles files_;
   ScaledDocument& out_;
   std::vector<Placed> placed_;
-  std::map<Run, std::uint64_t> meetings_;  // and the ids of their delays
+  // Why they meet, and the ids of their delays.
+  std::map<std::pair<Run, model::Reason>, std::uint64_t> meetings_;
   std::uint64_t next_id_ = 1;
   Interned<std::string> types_;
   Interned<std::vector<int>> groups_;
