@@ -115,7 +115,10 @@ void RankEventReader::takeWaits(FullEvent& event) {
   const RankOrder::Waits* const waits = order_.of(thread_, next_);
   event.runs = waits == nullptr ? 0 : waits->runs.size();
   event.shape += fmt::format("|{}", event.runs);
+  event.from_start.reset();
   if (waits == nullptr) return;
+  event.from_start = waits->from_start;
+  event.start_reason = waits->start_reason;
   event.reason = waits->reason;
   event.work = waits->work;
   for (const RankRun& run : waits->runs) {

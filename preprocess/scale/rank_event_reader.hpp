@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -26,6 +27,9 @@ struct FullEvent {
   std::size_t runs = 0;
   model::Reason reason = model::Reason::kMpi;
   model::Work work;
+  // Not in the shape: who comes last and waits for others alone is a matter of chance.
+  std::optional<model::Work> from_start;
+  model::Reason start_reason = model::Reason::kMpi;
 
   static constexpr char kTypeNumber = '\x01';
 };

@@ -77,7 +77,6 @@ void RankOrder::take(std::uint32_t thread, std::uint64_t number, const Clock& be
   for (std::uint32_t t = 0; t < now.size(); ++t) {
     if (t != thread && now[t] > before[t]) events.push_back({.thread = t, .event = now[t] - 1});
   }
-  if (events.empty()) return;
   // Without those that others of them imply.
   std::vector<EventPlace> needed;
   for (const EventPlace& each : events) {
@@ -91,11 +90,16 @@ void RankOrder::take(std::uint32_t thread, std::uint64_t number, const Clock& be
   waits.runs = runsOf(thread, std::move(needed));
   std::int64_t count = 0;
   for (const model::Wait& wait : event.waits) {
+    if (wait.id == 0) {
+      waits.from_start = wait.work;
+      waits.start_reason = wait.reason;
+    }
     if (!counts(wait)) continue;
     ++count;
     waits.work = waits.work + wait.work;
     if (wait.reason != model::Reason::kMpi) waits.reason = wait.reason;
   }
+  if (waits.runs.empty() && !waits.from_start) return;
   count = std::max<std::int64_t>(count, 1);
   waits.work = {.compute_ns = waits.work.compute_ns / count,
                 .communication_ns = waits.work.communication_ns / count};

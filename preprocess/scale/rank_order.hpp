@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/model/schedule.hpp"
@@ -33,6 +35,9 @@ class RankOrder {
     std::vector<RankRun> runs;
     model::Reason reason = model::Reason::kMpi;
     model::Work work;  // the mean of the event's waits
+    // For the beginning of the run, where it waits for that.
+    std::optional<model::Work> from_start;
+    model::Reason start_reason = model::Reason::kMpi;
   };
   // nullptr: it waits for none.
   const Waits* of(std::uint32_t thread, std::uint64_t event) const;

@@ -312,7 +312,14 @@ class ClassFinder {
         }
       }
     }
+    model::Work from_start;
+    std::int64_t waits_for_start = 0;
     for (const FullEvent& each : last) {
+      if (each.from_start) {
+        ++waits_for_start;
+        from_start = from_start + *each.from_start;
+        event.start_reason = each.start_reason;
+      }
       for (std::size_t m = 0; m < event.measures.size() && m < each.record.measures.size(); ++m) {
         event.measures[m] = base::saturatingSum(event.measures[m], each.record.measures[m]);
       }
@@ -321,6 +328,10 @@ class ClassFinder {
     const auto ranks = static_cast<std::int64_t>(last.size());
     event.work = {.compute_ns = event.work.compute_ns / ranks,
                   .communication_ns = event.work.communication_ns / ranks};
+    if (waits_for_start == 0) return;
+    event.from_start =
+        model::Work{.compute_ns = from_start.compute_ns / waits_for_start,
+                    .communication_ns = from_start.communication_ns / waits_for_start};
   }
 
   // "offset of pwrite on out.dat, call 12 of ranks 0 to 15, is 0, 4096, ..."

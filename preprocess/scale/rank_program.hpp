@@ -43,7 +43,9 @@ struct RankEvent {
   std::vector<std::string> types;  // shapes of their texts, by the order of the line's numbers
   std::size_t runs = 0;
   model::Reason reason = model::Reason::kMpi;
-  model::Work work;  // between what it waits for and itself
+  model::Work work;                       // between what it waits for and itself
+  std::optional<model::Work> from_start;  // between the beginning of the run and itself
+  model::Reason start_reason = model::Reason::kMpi;
 };
 
 struct RankThread {

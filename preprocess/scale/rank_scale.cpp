@@ -250,7 +250,7 @@ class RankWriter {
     if (placed.targets[t][e]) {
       line_ += fmt::format(",\"id\":{}", idOf(placed, rank, t, static_cast<std::int64_t>(e)));
     }
-    if (event.runs > 0) {
+    if (event.runs > 0 || event.from_start) {
       const auto runs = runsOf(event, rank);
       if (!runs) {
         return refuse(fmt::format("{}, call {} of rank {}, would wait for a rank that there is not",
@@ -327,25 +327,28 @@ class RankWriter {
   void putWaits(const RankEvent& event, const std::vector<Run>& runs, std::int64_t rank,
                 std::size_t thread, bool meet) {
     bool is_first = true;
-    const auto put_wait = [&](std::uint64_t id, std::int64_t count, std::uint64_t step) {
+    const auto put_wait = [&](std::uint64_t id, std::int64_t count, std::uint64_t step,
+                              model::Reason reason, const model::Work& work) {
       line_ += std::exchange(is_first, false) ? ",\"after\":[" : ",";
       line_ += fmt::format("{{\"id\":{}", id);
       if (count > 1) line_ += fmt::format(",\"repeat\":{},\"step\":{}", count, step);
-      line_ += fmt::format(",\"why\":\"{}\"", base::wordOf(model::kReasons, event.reason));
-      if (event.work != model::Work{}) {
-        line_ += fmt::format(",\"compute\":{},\"communication\":{}", event.work.compute_ns,
-                             event.work.communication_ns);
+      line_ += fmt::format(",\"why\":\"{}\"", base::wordOf(model::kReasons, reason));
+      if (work != model::Work{}) {
+        line_ += fmt::format(",\"compute\":{},\"communication\":{}", work.compute_ns,
+                             work.communication_ns);
       }
       line_ += '}';
     };
     const auto put = [&](const Placed& placed, const Run& run, std::int64_t from, std::int64_t to) {
       if (from > to || run.thread >= placed.thread_ids.size()) return;
-      put_wait(idOf(placed, from, run.thread, run.event), to - from + 1, placed.ids);
+      put_wait(idOf(placed, from, run.thread, run.event), to - from + 1, placed.ids, event.reason,
+               event.work);
     };
+    if (event.from_start) put_wait(0, 1, 0, event.start_reason, *event.from_start);
     for (const Run& run : runs) {
       if (const auto meeting = meetings_.find({run, event.reason});
           meet && meeting != meetings_.end()) {
-        put_wait(meeting->second, 1, 0);
+        put_wait(meeting->second, 1, 0, event.reason, event.work);
         continue;
       }
       for (const Placed& placed : placed_) {
