@@ -10,6 +10,9 @@
 namespace omnio::preprocess::scale {
 namespace {
 
+// As EventJson::appendAfter() writes them.
+enum Measure : std::size_t { kGap, kDuration, kHasWork, kCompute, kCommunication, kMeasures };
+
 struct Head {
   std::uint64_t id = 0;
   std::uint32_t kind = 0;
@@ -38,6 +41,24 @@ int openedWithoutName(const std::filesystem::path& directory) {
 }
 
 }  // namespace
+
+EventTimes EventTimes::of(const EventRecord& event) {
+  if (event.measures.size() < kMeasures) return {};
+  return {.gap_ns = event.measures[kGap],
+          .duration_ns = event.measures[kDuration],
+          .has_work = event.measures[kHasWork] != 0,
+          .work = {.compute_ns = event.measures[kCompute],
+                   .communication_ns = event.measures[kCommunication]}};
+}
+
+void EventTimes::store(EventRecord& event) const {
+  if (event.measures.size() < kMeasures) return;
+  event.measures[kGap] = gap_ns;
+  event.measures[kDuration] = duration_ns;
+  event.measures[kHasWork] = has_work ? 1 : 0;
+  event.measures[kCompute] = work.compute_ns;
+  event.measures[kCommunication] = work.communication_ns;
+}
 
 EventSpool::EventSpool(const std::filesystem::path& directory)
     : directory_(directory), file_(nullptr, &std::fclose) {

@@ -17,11 +17,24 @@ struct EventRecord {
   std::uint32_t kind = 0;
   std::uint64_t id = 0;
   std::vector<std::int64_t> numbers;
-  std::vector<std::int64_t> measures;
+  std::vector<std::int64_t> measures;  // by name: EventTimes
   std::vector<model::Wait> waits;
   // Delays that follow it in its thread: where many ranks wait for many. Which calls have some is a
   // matter of chance.
   std::vector<EventRecord> delays;
+};
+
+// The measures of an event by name, in the order of its line.
+struct EventTimes {
+  std::int64_t gap_ns = 0;
+  std::int64_t duration_ns = 0;
+  bool has_work = false;  // else it waits as long as in the recording
+  model::Work work;
+
+  static EventTimes of(const EventRecord& event);
+  void store(EventRecord& event) const;
+  // Between what comes before it, and itself.
+  model::Work workBefore() const { return has_work ? work : model::Work{.compute_ns = gap_ns}; }
 };
 
 class EventSpool {

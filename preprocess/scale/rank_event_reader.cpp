@@ -28,6 +28,7 @@ bool RankEventReader::next(FullEvent& event, bool with_labels) {
   if (next_ == thread.events) return false;
   schedule_.spool().read(place_, event.record);
   if (schedule_.spool().failed()) return false;
+  takeDelays(event.record);
   const KindFacts& facts = schedule_.factsOf(event.record.kind);
   event.numbers = event.record.numbers;
   event.labels.clear();
@@ -41,6 +42,27 @@ bool RankEventReader::next(FullEvent& event, bool with_labels) {
   ++next_;
   if (with_labels) event.labels.resize(event.numbers.size());
   return true;
+}
+
+// Delays are made anew: the time of those before the event is its own.
+void RankEventReader::takeDelays(EventRecord& event) {
+  if (!delays_.empty()) {
+    EventTimes times = EventTimes::of(event);
+    const model::Work own = times.workBefore();
+    model::Work work = own;
+    for (const EventRecord& delay : delays_) {
+      const EventTimes before = EventTimes::of(delay);
+      times.gap_ns =
+          base::saturatingSum(times.gap_ns, base::saturatingSum(before.gap_ns, before.duration_ns));
+      times.has_work = times.has_work || before.has_work;
+      // Its gap may be time that it waited for others.
+      if (before.has_work || delay.waits.empty()) work = work + before.workBefore();
+      work.compute_ns = base::saturatingSum(work.compute_ns, before.duration_ns);
+    }
+    if (times.has_work) times.work = work;
+    times.store(event);
+  }
+  delays_ = event.delays;
 }
 
 void RankEventReader::takeNames(FullEvent& event) {

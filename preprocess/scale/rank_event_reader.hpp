@@ -47,6 +47,7 @@ class RankEventReader {
   bool next(FullEvent& event, bool with_labels = false);
 
  private:
+  void takeDelays(EventRecord& event);
   void takeNames(FullEvent& event);
   void takeTables(FullEvent& event);
   void takeWaits(FullEvent& event);
@@ -56,6 +57,7 @@ class RankEventReader {
   const std::uint32_t thread_;
   std::uint64_t place_;
   std::uint64_t next_ = 0;
+  std::vector<EventRecord> delays_;  // behind the event before
   std::string line_;
   std::vector<pattern::Field> fields_;
 };

@@ -14,7 +14,8 @@ RankOrder::RankOrder(RecordedSchedule& schedule, bool keeps_files)
     bool is_loaded = false;
     EventRecord event;
     Clock clock;
-    Clock alone;  // without the delays behind the event before
+    Clock alone;                      // without the delays behind the event before
+    std::vector<EventRecord> delays;  // these
   };
   std::vector<Cursor> cursors(threads.size());
   for (std::size_t t = 0; t < threads.size(); ++t) {
@@ -44,7 +45,7 @@ RankOrder::RankOrder(RecordedSchedule& schedule, bool keeps_files)
     Clock clock = cursor.clock;
     if (!join_waits(clock, now)) return false;
     if (cursor.done == 0) {
-      take(t, cursor.next, cursor.alone, clock, event);
+      take(t, cursor.next, cursor.alone, clock, event, cursor.delays);
       clock[t] = cursor.next + 1;
       cursor.alone = clock;
     }
@@ -52,8 +53,14 @@ RankOrder::RankOrder(RecordedSchedule& schedule, bool keeps_files)
     if (is_named) {
       clocks_[{.thread = t, .event = cursor.next, .delay = cursor.done}] = clock;
     }
+    if (cursor.done > 0 && now.id != 0) {
+      model::Work work = meanWorkOf(now);
+      work.compute_ns += EventTimes::of(now).duration_ns;
+      delay_works_[{.thread = t, .event = cursor.next, .delay = cursor.done}] = work;
+    }
     cursor.clock = std::move(clock);
     if (++cursor.done > event.delays.size()) {
+      cursor.delays = event.delays;
       cursor.done = 0;
       cursor.is_loaded = false;
       ++cursor.next;
@@ -71,8 +78,26 @@ RankOrder::RankOrder(RecordedSchedule& schedule, bool keeps_files)
   }
 }
 
+model::Work RankOrder::workOf(const model::Wait& wait) const {
+  const auto delay = delay_works_.find(schedule_.eventOf(wait.id));
+  return delay == delay_works_.end() ? wait.work : wait.work + delay->second;
+}
+
+model::Work RankOrder::meanWorkOf(const EventRecord& event) const {
+  model::Work sum;
+  std::int64_t count = 0;
+  for (const model::Wait& wait : event.waits) {
+    if (!counts(wait)) continue;
+    ++count;
+    sum = sum + workOf(wait);
+  }
+  if (count == 0) return {};
+  return {.compute_ns = sum.compute_ns / count, .communication_ns = sum.communication_ns / count};
+}
+
 void RankOrder::take(std::uint32_t thread, std::uint64_t number, const Clock& before,
-                     const Clock& now, const EventRecord& event) {
+                     const Clock& now, const EventRecord& event,
+                     const std::vector<EventRecord>& delays) {
   std::vector<EventPlace> events;
   for (std::uint32_t t = 0; t < now.size(); ++t) {
     if (t != thread && now[t] > before[t]) events.push_back({.thread = t, .event = now[t] - 1});
@@ -88,21 +113,30 @@ void RankOrder::take(std::uint32_t thread, std::uint64_t number, const Clock& be
   }
   Waits waits;
   waits.runs = runsOf(thread, std::move(needed));
-  std::int64_t count = 0;
   for (const model::Wait& wait : event.waits) {
     if (wait.id == 0) {
       waits.from_start = wait.work;
       waits.start_reason = wait.reason;
+    } else if (counts(wait) && wait.reason != model::Reason::kMpi) {
+      waits.reason = wait.reason;
     }
-    if (!counts(wait)) continue;
-    ++count;
-    waits.work = waits.work + wait.work;
-    if (wait.reason != model::Reason::kMpi) waits.reason = wait.reason;
   }
   if (waits.runs.empty() && !waits.from_start) return;
-  count = std::max<std::int64_t>(count, 1);
-  waits.work = {.compute_ns = waits.work.compute_ns / count,
-                .communication_ns = waits.work.communication_ns / count};
+  waits.work = meanWorkOf(event);
+  // What the delays before it wait for, the event waits for itself.
+  for (const EventRecord& delay : delays) {
+    if (std::ranges::none_of(delay.waits, [this](const auto& wait) { return counts(wait); })) {
+      continue;
+    }
+    model::Work through = meanWorkOf(delay) + EventTimes::of(event).workBefore();
+    through.compute_ns += EventTimes::of(delay).duration_ns;
+    waits.work = {
+        .compute_ns = std::max(waits.work.compute_ns, through.compute_ns),
+        .communication_ns = std::max(waits.work.communication_ns, through.communication_ns)};
+    for (const model::Wait& wait : delay.waits) {
+      if (counts(wait) && wait.reason != model::Reason::kMpi) waits.reason = wait.reason;
+    }
+  }
   waits_.emplace(std::pair(thread, number), std::move(waits));
 }
 

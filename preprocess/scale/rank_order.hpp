@@ -47,7 +47,10 @@ class RankOrder {
  private:
   using Clock = std::vector<std::uint64_t>;  // by thread: how many of its events come before
   void take(std::uint32_t thread, std::uint64_t number, const Clock& before, const Clock& now,
-            const EventRecord& event);
+            const EventRecord& event, const std::vector<EventRecord>& delays);
+  // Behind the end of what the wait leads to, through the delays on the way.
+  model::Work workOf(const model::Wait& wait) const;
+  model::Work meanWorkOf(const EventRecord& event) const;
   std::vector<RankRun> runsOf(std::uint32_t own, std::vector<EventPlace> events) const;
 
   bool counts(const model::Wait& wait) const {
@@ -56,7 +59,8 @@ class RankOrder {
 
   RecordedSchedule& schedule_;
   const bool keeps_files_;
-  std::map<EventPlace, Clock> clocks_;  // of events that others wait for
+  std::map<EventPlace, model::Work> delay_works_;  // between what delays wait for, and their ends
+  std::map<EventPlace, Clock> clocks_;             // of events that others wait for
   std::map<std::pair<std::uint32_t, std::uint64_t>, Waits> waits_;
   bool is_circular_ = false;
 };

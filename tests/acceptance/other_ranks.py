@@ -102,6 +102,49 @@ def checkOneTrace(checks, work):
                   layer == "posix")
 
 
+def lengthOf(schedule):
+    """ns until the last event begins, where calls take no time: the work on the longest way through the waits."""
+    threads = {(rank["rank"], thread["thread"]): thread["events"]
+               for rank in schedule["ranks"] for thread in rank["threads"]}
+    ends, own = {0: 0}, dict.fromkeys(threads, 0)
+    left = [(place, event) for place, events in threads.items() for event in events]
+    while left:
+        later, blocked = [], set()
+        for place, event in left:
+            waits = [wait if isinstance(wait, dict) else {"id": wait} for wait in event.get("after", [])]
+            waited = [(number, wait) for wait in waits for number in
+                      range(wait["id"], wait["id"] + wait.get("repeat", 1) * wait.get("step", 1), wait.get("step", 1))]
+            if place in blocked or any(number not in ends for number, _ in waited):
+                blocked.add(place)
+                later.append((place, event))
+                continue
+            works = [ends[number] + workOf(wait) for number, wait in waited]
+            own[place] = max([own[place] + workOf(event), *works])
+            if "id" in event:
+                ends[event["id"]] = own[place]
+        if len(later) == len(left):
+            raise ValueError("events wait for each other in a circle")
+        left = later
+    return max(own.values())
+
+
+def workOf(item):
+    works = [item.get("compute", 0), item.get("communication", 0)]
+    return sum(max(work) if isinstance(work, list) else work for work in works)
+
+
+def checkWork(checks, work):
+    """The work of ranks between meetings is as long in a scaled schedule."""
+    traces, steps, each = Traces(checks, work), 4, 100_000_000
+    command = [program("c_ranks"), traces.directory, "work", str(steps)]
+    few, some = traces.at(FEW, command), traces.at(SOME, command)
+    for name, directories, ranks in (("recorded", [some], ()), ("same", [few, some], ("--ranks", str(SOME))),
+                                     ("more", [few, some], ("--ranks", str(MANY)))):
+        length = lengthOf(load(traces.scheduled(name, directories, *ranks)))
+        print(f"work, {name}: {length} ns")
+        checks.that(length >= steps * each, f"work, {name}: {length} ns, less than the program slept")
+
+
 def checkRefused(checks, work):
     traces = Traces(checks, work)
     never = os.path.join(work, "never.json")
@@ -162,7 +205,7 @@ def main():
             for case in cases(os.path.join(work, "run")):
                 with checks.case(case[0]):
                     checkCase(checks, work, case)
-            for name, check in (("one trace", checkOneTrace), ("refusals", checkRefused), ("replay", checkReplay)):
+            for name, check in (("one trace", checkOneTrace), ("work", checkWork), ("refusals", checkRefused), ("replay", checkReplay)):
                 with checks.case(name):
                     check(checks, work)
     checks.finish()

@@ -10,7 +10,8 @@
 //   of a total that stays: (step * N + rank) * (total / N) grid      ranks are a square, each row
 //   of it lies behind the one before, with a gap lists     as turns, and the first rank writes a
 //   block for each rank at the end two       as turns, and a block of each rank in another file,
-//   behind room for 16 of them
+//   behind room for 16 of them work      as files, and each rank works before the first file and
+//   in each step
 //
 // In each step, a rank passes a message on to the next one, and all meet in a barrier.
 #include <fcntl.h>
@@ -29,6 +30,7 @@ enum {
   kHeader = 512,
   kMostRanks = 128,
   kRoom = 16,
+  kWork = 100000,  // us
   kTotal = 1 << 20
 };
 
@@ -47,7 +49,12 @@ int main(int argc, char** argv) {
   const int size = is_total ? kTotal / ranks : kBlock;
   const int edge = (int)lround(sqrt(ranks));
   char path[kMostPath];
-  const int is_files = strcmp(mode, "files") == 0;
+  const int is_work = strcmp(mode, "work") == 0;
+  const int is_files = is_work || strcmp(mode, "files") == 0;
+  if (is_work) {
+    usleep(kWork);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
   if (is_files) {
     snprintf(path, sizeof path, "%s/rank.%03d.dat", argv[1], rank);
   } else {
@@ -75,6 +82,11 @@ int main(int argc, char** argv) {
       slot = ((off_t)step * edge + rank / edge) * (edge + 1) + rank % edge;
     }
     CHECK(pwrite(fd, block, (size_t)size, kHeader + slot * size) == size);
+    if (is_work) {
+      usleep(kWork);
+      MPI_Barrier(MPI_COMM_WORLD);
+      continue;
+    }
     if (rank > 0) MPI_Recv(NULL, 0, MPI_INT, rank - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     CHECK(lseek(fd, step, SEEK_SET) == step);
     if (rank + 1 < ranks) MPI_Send(NULL, 0, MPI_INT, rank + 1, 0, MPI_COMM_WORLD);
