@@ -443,6 +443,10 @@ base::Result<RankSummary> scaleRanks(const std::vector<std::filesystem::path>& f
   global.ranks = settings.ranks;
   global.source_events_missing = 0;
   for (const auto& schedule : schedules) {
+    for (const std::string& words : schedule->global().left_out) {
+      const bool is_known = std::ranges::find(global.left_out, words) != global.left_out.end();
+      if (!is_known) global.left_out.push_back(words);
+    }
     global.source_whole = global.source_whole && schedule->global().source_whole;
     global.source_events_missing += schedule->global().source_events_missing;
   }

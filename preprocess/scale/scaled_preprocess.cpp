@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
+#include <string>
 #include <system_error>
 #include <vector>
 
@@ -73,7 +75,14 @@ base::Result<RankScaledSummary> preprocessRanks(const std::vector<const tracefil
     const base::Result<Summary> made =
         preprocess(*traces[i], tracefile::assess(*traces[i]), first, path);
     if (!made) return made.failure();
-    if (i == 0) summary.recorded = *made;
+    if (i == 0) {
+      summary.recorded = *made;
+      continue;
+    }
+    for (const std::string& words : made->left_out) {
+      auto& left = summary.recorded.left_out;
+      if (std::ranges::find(left, words) == left.end()) left.push_back(words);
+    }
   }
   const base::Result<RankSummary> scaled = scaleRanks(recorded, schedule, ranks, settings.form);
   if (!scaled) return scaled.failure();
