@@ -287,9 +287,41 @@ class ClassFinder {
                               (of_run % kNumbersOfRun == 1 || of_run % kNumbersOfRun == 2);
         if (!fitted || (is_fixed && fitted->per_rank != CountFunction{}))
           return notAffine(range, t, number, i, values);
+        if (fallsInWeak(event.kind, i, *fitted)) return falls(range, t, number, i, values);
         event.numbers.push_back(*fitted);
       }
     }
+  }
+
+  // A part of a rank that gets smaller does not stay as large as it is.
+  bool fallsInWeak(std::uint32_t kind, std::size_t index, const RankCountFunction& number) const {
+    const KindFacts& facts = jobs_[0].schedule->factsOf(kind);
+    if (settings_.scaling != pattern::Scaling::kWeak || index >= facts.keys.size()) return false;
+    const std::string& key = facts.keys[index];
+    const bool is_bytes = key == "count" || key == "size" || key == "length" ||
+                          (key == "result" && facts.counts_bytes && (facts.reads || facts.writes));
+    return is_bytes && number.base.per_count < 0;
+  }
+
+  // "count of pwrite on out.dat, call 3 of rank 0, falls from 4096 with 4 ranks to 1024 with 16"
+  base::Failure falls(const RangeByJob& range, std::size_t t, std::uint64_t number,
+                      std::size_t index, const std::vector<RankValues>& values) const {
+    RankEventReader reader = readerOf(0, range[0].first, t);
+    FullEvent event;
+    for (std::uint64_t i = 0; i <= number; ++i) {
+      if (!reader.next(event, true)) return refusal("the recorded events cannot be read again");
+    }
+    const std::string file = fileOf(0, range[0].first, event);
+    const bool is_up = values[0].count < values[1].count;
+    const RankValues& few = values[is_up ? 0 : 1];
+    const RankValues& many = values[is_up ? 1 : 0];
+    return refusal(
+        fmt::format("{} of {}{}, call {} of rank {}, falls from {} with {} ranks to {} with {}: "
+                    "where all ranks "
+                    "share a total, say --scaling strong",
+                    event.labels[index], commandOf(event),
+                    file.empty() ? "" : fmt::format(" on {}", base::printable(file)), number,
+                    range[0].first, few.values[0], few.count, many.values[0], many.count));
   }
 
   // All that ranks of the class have in common, and the means of their times, at the last number of

@@ -169,6 +169,7 @@ def checkRefused(checks, work):
     refused(lists[:1], 2, "--scaling strong: a trace at one number of ranks cannot tell what they share", "--ranks",
             "8", "--scaling", "strong")
     total = [traces.at(ranks, [program("c_ranks"), traces.directory, "total", "4"]) for ranks in (FEW, SOME)]
+    refused(total, 1, f"--ranks {MANY}: count of pwrite on ", "--ranks", str(MANY))
     refused(total, 1, "--ranks 7: ", "--ranks", "7", "--scaling", "strong")
     # A file of 32,000 bytes before 4 ranks and of 8,000 before 16 ones.
     fallen = [traces.at(ranks, ["dd", "if=/dev/zero", "of=shared.dat", "conv=notrunc", "bs=16", "count=1"],
