@@ -129,15 +129,22 @@ class RankWriter {
     return runs;
   }
 
-  // Runs are affine in the rank: those of the first and the last rank of a class show all events
-  // that are waited for.
+  // Runs are affine in the rank: those of the first and the last rank of a class, and what lies
+  // between them, have all events that are waited for.
   void findTargets() {
     for (const Placed& placed : placed_) {
       for (const RankThread& thread : placed.of_class->threads) {
         for (const RankEvent& event : thread.events) {
           if (event.runs == 0 || placed.last < placed.first) continue;
-          for (const std::int64_t rank : {placed.first, placed.last}) {
-            const auto runs = runsOf(event, rank);
+          const auto low = runsOf(event, placed.first);
+          const auto high = runsOf(event, placed.last);
+          for (std::size_t i = 0; low && high && i < low->size(); ++i) {
+            Run hull = (*low)[i];
+            hull.first = std::min(hull.first, (*high)[i].first);
+            hull.last = std::max(hull.last, (*high)[i].last);
+            markTargets({hull});
+          }
+          for (const auto& runs : {low, high}) {
             if (!runs) continue;
             markTargets(*runs);
             for (const Run& run : *runs) addMeeting(run, event.reason);
