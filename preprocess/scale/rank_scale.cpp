@@ -60,6 +60,7 @@ class RankWriter {
                                   classes_.size()));
       }
       next = placed.last + 1;
+      pids_of_rank_ = std::max(pids_of_rank_, static_cast<std::uint32_t>(each.threads.size()));
       for (const RankThread& thread : each.threads) {
         placed.thread_ids.push_back(placed.ids);
         placed.ids += thread.events.size();
@@ -211,7 +212,6 @@ class RankWriter {
 
   base::Result<void> writeRank(const Placed& placed, std::int64_t rank) {
     // Mappings and asynchronous operations go by process, so each rank has numbers of its own.
-    constexpr std::uint32_t kPids = 1000;
     std::vector<std::uint32_t> pids;
     for (std::size_t t = 0; t < placed.of_class->threads.size(); ++t) {
       const RankThread& thread = placed.of_class->threads[t];
@@ -220,8 +220,9 @@ class RankWriter {
       const auto process = static_cast<std::uint32_t>(known - pids.begin());
       if (known == pids.end()) pids.push_back(head.pid);
       head.rank = static_cast<int>(rank);
-      head.pid = static_cast<std::uint32_t>(rank + 1) * kPids + process;
-      head.tid = static_cast<std::uint32_t>(rank + 1) * kPids + static_cast<std::uint32_t>(t);
+      head.pid = static_cast<std::uint32_t>(rank + 1) * pids_of_rank_ + process;
+      head.tid =
+          static_cast<std::uint32_t>(rank + 1) * pids_of_rank_ + static_cast<std::uint32_t>(t);
       out_.beginThread(head);
       for (std::size_t e = 0; e < thread.events.size(); ++e) {
         if (const auto written = writeEvent(placed, rank, t, e); !written) return written;
@@ -381,6 +382,7 @@ class RankWriter {
   // Why they meet, and the ids of their delays.
   std::map<std::pair<Run, model::Reason>, std::uint64_t> meetings_;
   std::uint64_t next_id_ = 1;
+  std::uint32_t pids_of_rank_ = 1000;  // at least
   Interned<std::string> types_;
   Interned<std::vector<int>> groups_;
   std::vector<std::int64_t> numbers_;
