@@ -54,7 +54,7 @@ class AnalysisProgress {
   void publish();
   void end();
 
-  // Of the first pass alone.
+  // Known in the first pass alone.
   std::vector<Taken> unpublished_;
   bool is_dropped_ = false;  // the step that is being taken
 

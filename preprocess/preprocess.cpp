@@ -309,7 +309,7 @@ class ThreadPass {
     writer.event(std::move(event));
   }
 
-  // What waits for the event of that sequence, and what it waits for.
+  // The waits for the event of that sequence, and its own.
   const Dependencies::Marked& markOf(std::uint64_t sequence) {
     static constexpr Dependencies::Marked kNone;
     while (next_marked_ < marked_.size() && marked_[next_marked_].sequence < sequence) {

@@ -1,4 +1,4 @@
-// What threads beside the main one need: how many may work at the same time, and that signals do
+// Threads beside the main one: how many may work at the same time, and that signals do
 // not come to them.
 #pragma once
 

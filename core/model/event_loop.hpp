@@ -19,7 +19,7 @@
 
 namespace omnio::model {
 
-// What the numbers of a line depend on. Each loop has a place for its turn, and behind it one for
+// The numbers of a line depend on these. Each loop has a place for its turn, and behind it one for
 // each of its lists; other places are the same in all turns.
 using TurnValues = std::vector<std::int64_t>;
 
@@ -60,8 +60,6 @@ struct LoopLine {
     std::uint32_t count = 0;
   };
   std::vector<TimedWaits> timed_waits;
-  // Only where these change: all pairs of a file and a new file, each once.
-  std::vector<std::pair<FileNumber, FileNumber>> named;
 
   const ScheduleEvent& first() const { return samples.front().event; }
   const TurnValues& firstValues() const { return samples.front().values; }
@@ -99,7 +97,7 @@ struct EventLoop {
   std::int64_t turns = 0;
   std::size_t place = 0;                                  // of its turn among the values
   std::vector<const std::vector<std::int64_t>*> lists{};  // each as long as there are turns
-  // Of the first event of the loop, in place of its own.
+  // The gap of the first event of the loop, in place of its own.
   std::optional<std::int64_t> gap_ns{};
   std::vector<Part> body{};
 };

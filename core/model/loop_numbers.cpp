@@ -150,7 +150,7 @@ bool LoopDescriptors::takeUses(const LoopLine& line, const LoopPath& path) {
     if (std::ranges::find(made_here_, *number) != made_here_.end()) continue;
     const LoopPath loops = loopsOf(*number, path);
     if (loops.empty()) {
-      // Of one turn of this loop, and used in others.
+      // Made in one turn of this loop, and used in others.
       if (hasSingle(made_, number->first) || hasInRange(ranges_, number->first)) return false;
       if (number->first != static_cast<std::int64_t>(kNoDescriptor))
         used_.emplace_back(number->first, line.place);

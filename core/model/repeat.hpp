@@ -79,7 +79,7 @@ class TurnNode {
 // One loop, with all that is in it.
 class Repeat {
  public:
-  // That may be written out, and that there may be at all.
+  // The most that may be written out, and that there may be at all.
   static constexpr std::int64_t kMostWrittenOut = 100'000'000;
   static constexpr std::int64_t kMostTurns = std::int64_t{1} << 50;
 

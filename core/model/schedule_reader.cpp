@@ -223,7 +223,8 @@ class EventReader {
     return work;
   }
 
-  // Of a line whose times are left out, the exact ones are those of waits for communication alone.
+  // Where the times of a line are left out, the exact ones are those of waits for communication
+  // alone.
   bool hasExactWork(JsonObject& object) {
     return !times_.are_left_out && exact() != nullptr && object.find("compute") != nullptr;
   }
@@ -803,7 +804,7 @@ class LoopBuilder {
     }
     if (!has_exact_) takeShare(item, line);
     return sampleCorners(item, changing, line) && sampleLists(item, changing, line) &&
-           takeWaits(item, line) && takeNames(item, line);
+           takeWaits(item, line) && areNamesAsTold(item, line);
   }
 
   // Which a sample would have refused where it is none.
@@ -973,7 +974,7 @@ class LoopBuilder {
   }
 
   // Names are no numbers: those of all turns are looked up.
-  bool takeNames(TurnNode& item, LoopLine& line) {
+  bool areNamesAsTold(TurnNode& item, const LoopLine& line) {
     LoopPath naming;
     for (const EventLoop* loop : path_) {
       bool is_named = false;
@@ -993,12 +994,9 @@ class LoopBuilder {
       const std::pair<FileNumber, FileNumber> names{
           static_cast<FileNumber>(file->at(now, first_)),
           static_cast<FileNumber>(new_file->at(now, first_))};
-      line.named.push_back(names);
       return in_.attempt([&] { item.now(); }).ok() && isNamed(item, "location", names.first) &&
              isNamed(item, "newlocation", names.second);
     });
-    std::ranges::sort(line.named);
-    line.named.erase(std::ranges::unique(line.named).begin(), line.named.end());
     return is_as_told;
   }
 

@@ -52,8 +52,8 @@ class ScheduleWriter {
   base::Result<void> complete();
   // Reads what was written, before it takes the place of what was there.
   base::Result<void> readBack(ScheduleSink& sink) const;
-  // Completes the document, and gives it and its times their names. Times that an earlier schedule
-  // of that name had go with it.
+  // Completes the document, and gives it and its times their names. Times of an earlier
+  // schedule of that name are removed.
   base::Result<void> finish();
   WrittenSchedule written() const;  // after complete()
 

@@ -23,7 +23,7 @@ class LogReader final : public event::EventSource {
             bool is_progress = true);
 
   // Gives only the application's own calls of MPI from now on. Only their files get into the table
-  // of paths, and thinkTime() does not count.
+  // of paths. Think time is not counted then.
   void chooseOwnMpi() { is_own_mpi_ = true; }
 
   const event::Event* next() override;

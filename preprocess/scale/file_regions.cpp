@@ -14,7 +14,7 @@ void FileRegions::settle() {
   for (const FileRegion& next : regions_) {
     if (!moved_.empty() && next.begin < moved_.back().region.end) {
       FileRegion& region = moved_.back().region;
-      // What is done in the same place in all steps has no last one.
+      // Work in the same place in all steps has no last one.
       if (region.scaled_end == region.end) {
         region.last = next.last;
       } else if (next.scaled_end != next.end) {

@@ -16,7 +16,7 @@ struct FileRegion {
 
 class FileRegions {
  public:
-  // What one call does in all turns of its loop.
+  // The work of one call in all turns of its loop.
   void add(const FileRegion& region) { regions_.push_back(region); }
   // Once all are there. Regions that overlap are one: ranks take turns in it. One that another one
   // grows into moves on, and with fewer steps one that touches another one moves back: blocks of

@@ -123,7 +123,7 @@ void RankOrder::take(std::uint32_t thread, std::uint64_t number, const Clock& be
   }
   if (waits.runs.empty() && !waits.from_start) return;
   waits.work = meanWorkOf(event);
-  // What the delays before it wait for, the event waits for itself.
+  // The event itself waits for all that the delays before it wait for.
   for (const EventRecord& delay : delays) {
     if (std::ranges::none_of(delay.waits, [this](const auto& wait) { return counts(wait); })) {
       continue;

@@ -1,4 +1,4 @@
-// What events of a schedule wait for, by ranks: "all ranks", "the rank before". Two schedules of
+// The waits of a schedule's events, by ranks: "all ranks", "the rank before". Two schedules of
 // one program at two numbers of ranks have the same then, though one of them has waits that others
 // imply, or delays where ranks meet.
 #pragma once

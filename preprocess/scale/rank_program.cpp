@@ -439,7 +439,7 @@ class ClassFinder {
     return {};
   }
 
-  // What the file of an event is called for the first rank of a class; where it has no name, by the
+  // The name of an event's file for the first rank of a class; where it has no name, by the
   // call that made the descriptor.
   std::string fileOfClass(const RankClass& of_class, const RankEvent& event) const {
     if (!event.names.empty()) return event.names.front();

@@ -15,7 +15,7 @@
 
 namespace omnio::preprocess::scale {
 
-// What one number of ranks alone cannot tell: whether ranks take turns in a file, so that the
+// One number of ranks alone cannot tell this: whether ranks take turns in a file, so that the
 // distance between the turns of a rank is that of all ranks, or a constant.
 enum class Stride : std::uint8_t { kNotKnown, kByRanks, kConstant };
 

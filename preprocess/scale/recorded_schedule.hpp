@@ -39,7 +39,7 @@ struct TurnLoop {
   std::uint64_t end() const { return begin + in_turn * turns; }
 };
 
-// What holds for all lines of a kind.
+// These hold for all lines of a kind.
 struct KindFacts {
   std::string command;
   std::vector<std::string> keys;  // of its numbers

@@ -164,7 +164,7 @@ class Repeater {
     return position ? position : indexOf(facts.keys, "offset");
   }
 
-  // What calls of the loop read and write in files that are the same in all turns.
+  // The bytes that calls of the loop read and write in files that are the same in all turns.
   void noteRegions(int rank, const LoopNumbers& numbers) {
     for (const LoopNumbers::Place& place : numbers.places()) {
       const KindFacts& facts = schedule_.factsOf(place.kind);
@@ -199,7 +199,7 @@ class Repeater {
     }
   }
 
-  // What the last time step and later calls name, has other numbers behind more time steps.
+  // Names of the last time step and of later calls have other numbers behind more time steps.
   void noteHandles(std::uint32_t thread, const LoopNumbers& numbers) {
     for (const LoopNumbers::Place& place : numbers.places()) {
       const KindFacts& facts = schedule_.factsOf(place.kind);
@@ -225,7 +225,7 @@ class Repeater {
     const ThreadLayout& of_target = layouts_[target.thread];
     const ThreadLayout& own = layouts_[context.thread];
     if (context.source.loop != PlaceInThread::kOutside) {
-      // What comes after all turns of a loop waits for the last one.
+      // An event after all turns of a loop waits for the last one.
       const bool is_last = at.loop < context.source.loop && at.turn != context.source.turn &&
                            at.turn + 1 == of_target.loops()[at.loop].turns;
       if (is_last) {

@@ -348,7 +348,7 @@ std::int64_t Compiler::timeOf(const model::Work& work) const {
   return work.compute_ns + communicationOf(work);
 }
 
-// What takes the place of a call that is left out. Others may wait for it. Not of fflush, which
+// The event in place of a call that is left out. Others may wait for it. Not of fflush, which
 // others may read after.
 std::optional<ScheduleEvent> Compiler::withoutSync(const ScheduleEvent& event) const {
   if (event.step != Step::kCall || !changes_.leave_out_syncs ||

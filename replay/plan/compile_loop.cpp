@@ -324,7 +324,7 @@ bool Compiler::prepare(const LoopLine& from, const LoopPath& path, std::vector<L
   return true;
 }
 
-// What the writes of a line leave in the files: pieces that touch count as one.
+// The bytes that the writes of a line leave in the files: pieces that touch count as one.
 void Compiler::noteWrites(const LineOfLoop& line, const PassedLoop& passed) {
   const TurnValues& at_first = line.firstValues();
   const auto offset = line.line.number([](const ScheduleEvent& event) { return event.offset; });
@@ -481,7 +481,7 @@ Compiler::Complaint Compiler::takeLine(LineOfLoop& line, const PassedLoop& passe
   takeOrder(line);
   if (!line.makes_descriptor) return std::nullopt;
   rank().made = made_ += static_cast<std::uint64_t>(line.passes);
-  // Of more, no thread is told what they stand for.
+  // Where there are more, no thread is told what they stand for.
   if (line.passes > kMostSlots) return std::nullopt;
   TurnValues values = line.firstValues();
   model::forEachTurn(line.path, values, [&](const TurnValues& now) {

@@ -61,7 +61,7 @@ struct Instruction {
   std::array<std::int64_t, calls::kMaxArguments> arguments{};
   const std::uint64_t* pieces = nullptr;
   std::string_view text;
-  // Of a line of a loop: how often the thread came to it before, and the exact times of its waits.
+  // In a line of a loop: how often the thread came to it before, and the exact times of its waits.
   std::int64_t pass = 0;
   const model::Work* waits = nullptr;
 };

@@ -123,7 +123,7 @@ LoopRunner::LoopRunner(LoopProgram program)
 }
 
 void LoopRunner::enter(const LoopNode& loop) {
-  // Of several loops that begin at once, the outermost decides.
+  // Where several loops begin at once, the outermost decides.
   if (!gap_ns_) gap_ns_ = loop.gap_ns;
   levels_.push_back({.loop = &loop});
   beginTurn(levels_.back());

@@ -28,14 +28,14 @@ struct LoopTerm {
 struct LoopNode {
   std::int64_t turns = 0;  // 0: a line
 
-  // Of a loop.
+  // Members of a loop.
   std::uint32_t place = 0;                         // of its turn among the values
   std::vector<std::vector<std::int64_t>> lists{};  // their values have the places behind it
   // From the operation before to the first one of the loop, in place of that one's own.
   std::optional<std::int64_t> gap_ns{};
   std::vector<LoopNode> body{};
 
-  // Of a line, where all values are 0.
+  // Members of a line, where all values are 0.
   Words words{};
   std::vector<std::uint64_t> pieces{};
   std::string text{};

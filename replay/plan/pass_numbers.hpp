@@ -12,7 +12,7 @@ namespace omnio::replay {
 
 class PassNumbers {
  public:
-  // Of a number that is the same in all passes, of which there is one.
+  // One pass with that number.
   explicit PassNumbers(std::int64_t number = 0) : first_(number), least_(number), most_(number) {}
   enum class Search : std::uint8_t { kNo, kYes };
   // first + step * turn of each loop, from the outermost: steps and turns.

@@ -64,7 +64,7 @@ struct Preopened {
 struct FlagPass {
   std::uint32_t flag = kNoFlag;
   std::int64_t pass = 0;
-  // Of a single event that one pass of a loop waits for; else not here.
+  // The end of a single event that one pass of a loop waits for; else not here.
   std::int64_t recorded_end_ns = 0;
   bool operator==(const FlagPass&) const = default;
 };
@@ -186,7 +186,7 @@ class LineEnds {
   // Notes where the line ends that a call on the file of that number read, and how far it
   // wrote.
   void note(const model::ScheduleEvent& event, std::uint32_t number, PlannedFile& file);
-  // What a write puts into the file, as far as that counts for its size.
+  // The bytes that a write puts into the file, as far as that counts for its size.
   static std::int64_t writtenBytes(const model::ScheduleEvent& event);
   // At the end of each rank's last event: descriptors are numbered anew.
   void moveInto(std::vector<PlannedFile>& files);

@@ -1,4 +1,4 @@
-// Who waits for whom: ids of events, and the events that name them, become flags and waits of the
+// The order of threads: ids of events, and the events that name them, become flags and waits of the
 // plan. A line of a loop has one flag, and one wait, for all its passes.
 #pragma once
 

@@ -78,7 +78,7 @@ bool differs(const Instruction& instruction, const Outcome& outcome) {
   return resultIsComparable(row) && outcome.result != op.result;
 }
 
-// What the wait's flag of that number is, in this pass of the operation.
+// The wait's flag of that number, in this pass of the operation.
 FlagPass awaitedBy(const Wait& wait, std::size_t number, std::int64_t pass) {
   FlagPass awaited{.flag = wait.flags[number]};
   if (!wait.passes.empty()) awaited.pass = wait.passes[number];

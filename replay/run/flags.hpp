@@ -60,8 +60,8 @@ class Flags {
   static constexpr std::int64_t kRaised = 2;  // and above
   static constexpr std::int64_t kTimes = 4;
 
-  // That of a loop: a word of how often it was raised, times 4, plus 1 when it is awaited; and the
-  // last passes, each with its number plus 1 (negative while it is written) and the ends.
+  // The flag of a loop: a word of how often it was raised, times 4, plus 1 when it is awaited; and
+  // the last passes, each with its number plus 1 (negative while it is written) and the ends.
   static constexpr std::int64_t kKept = 64;
   static constexpr std::size_t kPassWords = 3;
   static constexpr std::size_t kLoopWords = 1 + kKept * kPassWords;

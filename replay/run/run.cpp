@@ -304,7 +304,7 @@ std::string fileSystemOf(int directory) {
   return base::fileSystemName(static_cast<std::uint32_t>(facts.f_type));
 }
 
-// What process 0 knows of kept files.
+// Kept files, as process 0 knows them.
 void tellKept(Session& session, KeptInputs& kept) {
   std::string marks;
   for (const bool is_kept : kept.is_kept) marks += is_kept ? '1' : '0';

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 // The next version of made-up content is another recipe.
 constexpr int kVersion = 1;
 
-// What the note says of a file. All of it has to be as it was for the file to be kept.
+// A file, as the note has it. All of it has to be as it was for the file to be kept.
 struct Entry {
   std::string recipe;
   std::uint64_t size = 0;
@@ -125,7 +125,8 @@ std::optional<Entry> factsIn(const Tree& tree, const std::string& location) {
   return facts;
 }
 
-// What a rename leaves as it was. It sets the time of the last change: that one is compared before.
+// The facts that a rename leaves as they were. It sets the time of the last change: that one is
+// compared before.
 bool isSameFile(const Entry& now, const Entry& noted) {
   return now.size == noted.size && now.written_ns == noted.written_ns && now.inode == noted.inode;
 }

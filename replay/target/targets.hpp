@@ -43,15 +43,16 @@ base::Result<void> checkTargets(const Targets& targets, bool fresh);
 // Fails where a path lies in a target; `what` says what it is: "the output".
 base::Result<void> checkOutside(const Targets& targets, const std::filesystem::path& path,
                                 std::string_view what);
-// What --fresh removes or takes back from a target: the tree, and inputs that were put aside.
+// The parts of a target that --fresh removes or takes back: the tree, and inputs that were put
+// aside.
 std::vector<std::filesystem::path> removedIn(const std::filesystem::path& target);
 // Fails where the files of the plan do not fit into the targets. Targets on one file system share
 // its room.
 base::Result<void> checkTargetsRoom(const Targets& targets, const Plan& plan);
 // Whether files of the plan go to the directory that each node has for itself.
 bool usesNodeTree(const std::filesystem::path& node_local, const Plan& plan);
-// What the files of the plan need on the file system of a node's own directory, `is_on_node` those
-// in it; and those of targets on the same file system with them.
+// The room that files of the plan need on the file system of a node's own directory, `is_on_node`
+// those in it; and those of targets on the same file system with them.
 RoomNeeded roomNeededOnNode(const Targets& targets, const std::filesystem::path& node_local,
                             const Plan& plan, const std::function<bool(std::size_t)>& is_on_node);
 // The same of all targets on the file system of the directory.

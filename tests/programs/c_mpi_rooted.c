@@ -11,7 +11,7 @@
 
 #include "check.h"
 
-// Of a gathered block of this size a member stays until the root has come.
+// With a gathered block of this size a member stays until the root has come.
 enum { kBlock = 4096, kGathered = 65536, kMostPath = 4096, kArguments = 3 };
 
 int main(int argc, char** argv) {

@@ -196,7 +196,7 @@ class LoopPrograms : public ::testing::Test {
     EXPECT_EQ(waitsOf(stay.programs, stay.compiler->plan()),
               waitsOf(flat.programs, flat.compiler->plan()));
     for (std::size_t i = 0; i < threads; ++i) {
-      // Of a loop, with the delays at its end.
+      // A loop has the delays at its end too.
       EXPECT_GE(stay.compiler->plan().threads[i].last_end_ns,
                 flat.compiler->plan().threads[i].last_end_ns);
     }
@@ -396,7 +396,7 @@ TEST_F(LoopPrograms, OfRandomNests) {
   }
 }
 
-// Of two ranks: each list of events is a thread.
+// Two ranks: each list of events is a thread.
 std::string scheduleOfRanks(const std::string& first, const std::string& second) {
   return fmt::format(
       R"({{"format":"omnio-schedule","version":1,"global":{{"time_replay":"dt","ranks":2}},"files":[{}],"ranks":[)"
