@@ -31,23 +31,22 @@ namespace {
 constexpr int kMostMeetings = 8;  // one behind the other
 
 bool comeAfter(const std::vector<Predecessor>& steps, const EventRef& event,
-               const std::vector<Meeting>& meetings, int depth) {
+               const Meetings& meetings, int depth) {
   return std::any_of(steps.begin(), steps.end(), [&](const Predecessor& before) {
     const EventRef& step = before.step;
     if (step.thread != kMeeting) {
       return step.thread == event.thread && step.sequence >= event.sequence;
     }
-    const Meeting& meeting = meetings[step.sequence];
-    return (meeting.thread == event.thread &&
-            meeting.behind >= static_cast<std::int64_t>(event.sequence)) ||
-           (depth > 0 && comeAfter(meeting.after, event, meetings, depth - 1));
+    return (meetings.threadOf(step.sequence) == event.thread &&
+            meetings.behindOf(step.sequence) >= static_cast<std::int64_t>(event.sequence)) ||
+           (depth > 0 && comeAfter(meetings.at(step.sequence).after, event, meetings, depth - 1));
   });
 }
 
 }  // namespace
 
 bool comeAfter(const std::vector<Predecessor>& steps, const EventRef& event,
-               const std::vector<Meeting>& meetings) {
+               const Meetings& meetings) {
   return comeAfter(steps, event, meetings, kMostMeetings);
 }
 
@@ -92,7 +91,9 @@ void CommunicationOrder::dropImplied(DueTime& rule) const {
     return std::any_of(meetings.begin(), meetings.end(), [&](const DueTerm& meeting) {
       const bool is_itself =
           term.from.thread == kMeeting && term.from.sequence == meeting.from.sequence;
-      return !is_itself && rule_of_meeting_[meeting.from.sequence].implies(term, meeting.work);
+      if (is_itself) return false;
+      const DueTime* const rule = ruleOfMeeting(meeting.from.sequence);
+      return rule != nullptr && rule->implies(term, meeting.work);
     });
   });
 }
@@ -130,7 +131,7 @@ void CommunicationOrder::operation(const EventRef& ref, std::int64_t start_ns,
   advance(thread, start_ns);
   StepOrder order{.sequence = ref.sequence, .own = {}, .after = {}};
   step(thread, ref, order.own, order.after);
-  if (!order.after.empty() || thread.communicated) steps_[ref.thread].push_back(std::move(order));
+  if (!order.after.empty() || thread.communicated) steps_[ref.thread].add(order);
   // An operation inside of MPI is followed by communication.
   thread.communicated = thread.in_mpi;
   thread.last_event = static_cast<std::int64_t>(ref.sequence);
@@ -213,11 +214,25 @@ void CommunicationOrder::simplify(std::uint32_t place, std::size_t most) {
                   .at_ns = std::max(thread.last_ns, begin_ns_),
                   .own = {},
                   .after = {}};
-  const EventRef ref{kMeeting, meetings_.size()};
+  const EventRef ref{kMeeting, meetings_.count()};
   step(thread, ref, meeting.own, meeting.after);
-  thread.meetings.push_back(meetings_.size());
-  rule_of_meeting_.push_back(thread.last_rule);
-  meetings_.push_back(std::move(meeting));
+  thread.meetings.push_back(meetings_.count());
+  keepRule(thread.last_rule);
+  meetings_.add(meeting);
+}
+
+const DueTime* CommunicationOrder::ruleOfMeeting(std::uint64_t number) const {
+  const std::uint64_t first = meetings_.count() - latest_rules_.size();
+  return number < first ? nullptr : &latest_rules_[number - first];
+}
+
+void CommunicationOrder::keepRule(const DueTime& rule) {
+  latest_rules_.push_back(rule);
+  latest_terms_ += rule.terms().size();
+  while (latest_terms_ > kMostTermsKept && latest_rules_.size() > 1) {
+    latest_terms_ -= latest_rules_.front().terms().size();
+    latest_rules_.pop_front();
+  }
 }
 
 namespace {

@@ -2,7 +2,9 @@
 // their own that lies before each. Takes the calls of all threads in an order in which no message
 // is received before it was sent. All times are in ns of the trace. Nothing here fails.
 #pragma once
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 #include "core/order/matched_events.hpp"
@@ -11,36 +13,13 @@
 #include "preprocess/analysis_progress.hpp"
 #include "preprocess/dependencies.hpp"
 #include "preprocess/due_time.hpp"
+#include "preprocess/step_order.hpp"
 
 namespace omnio::preprocess {
 
-// A step that a step waits for, and the work between the two.
-struct Predecessor {
-  EventRef step;  // may be kBeginning or kMeeting
-  Work work{};
-  model::Reason reason = model::Reason::kMpi;
-};
-
-// The steps that have to come before a step, and its thread's own work.
-struct StepOrder {
-  std::uint64_t sequence = 0;  // of the event in its thread
-  Work own;                    // since the step before it in its thread
-  std::vector<Predecessor> after;
-};
-
-// A step that is not a call, in a thread that waits for many, so that others need to wait for it
-// alone: a schedule grows with the number of ranks, not with its square.
-struct Meeting {
-  std::uint32_t thread = 0;
-  std::int64_t behind = -1;  // the event of its thread that it follows; -1: before the first
-  std::int64_t at_ns = 0;    // when it was over in the recording
-  Work own;
-  std::vector<Predecessor> after;
-};
-
 // Whether one of the steps, directly or by way of meetings, comes behind that event in its thread.
 bool comeAfter(const std::vector<Predecessor>& steps, const EventRef& event,
-               const std::vector<Meeting>& meetings);
+               const Meetings& meetings);
 
 class CommunicationOrder {
  public:
@@ -84,8 +63,8 @@ class CommunicationOrder {
   void simplify(std::uint32_t thread, std::size_t most = kMostTerms);
 
   // By thread and sequence; only of steps that need it.
-  const std::vector<std::vector<StepOrder>>& steps() const { return steps_; }
-  const std::vector<Meeting>& meetings() const { return meetings_; }
+  const std::vector<StepOrders>& steps() const { return steps_; }
+  const Meetings& meetings() const { return meetings_; }
   // The numbers of those in that thread.
   const std::vector<std::uint64_t>& meetingsOf(std::uint32_t thread) const {
     return threads_[thread].meetings;
@@ -93,6 +72,7 @@ class CommunicationOrder {
 
  private:
   static constexpr std::size_t kMostTerms = 16;
+  static constexpr std::size_t kMostTermsKept = std::size_t{1} << 18;
   struct Thread {
     DueTime rule;
     EventRef last{kBeginning, 0};  // step of the thread
@@ -115,9 +95,16 @@ class CommunicationOrder {
 
   std::int64_t begin_ns_;
   std::vector<Thread> threads_;
-  std::vector<std::vector<StepOrder>> steps_;
-  std::vector<Meeting> meetings_;
-  std::vector<DueTime> rule_of_meeting_;
+  // The rule of that meeting; nullptr where it is too long ago.
+  const DueTime* ruleOfMeeting(std::uint64_t number) const;
+  void keepRule(const DueTime& rule);
+
+  std::vector<StepOrders> steps_;
+  Meetings meetings_;
+  // Of the latest meetings, with how many terms they have together. Rules name no others but where
+  // a rank has not communicated for long, and then a term more than needed stays in a rule.
+  std::deque<DueTime> latest_rules_;
+  std::size_t latest_terms_ = 0;
 };
 
 struct Communication {

@@ -166,29 +166,13 @@ std::uint64_t Dependencies::idOf(EventRef event) const {
   return found == ids_.end() ? 0 : found->second;
 }
 
-std::vector<std::vector<Dependencies::Marked>> Dependencies::marked(std::size_t threads) const {
-  std::vector<std::vector<Marked>> marked(threads);
-  for (std::size_t i = 0; i < named_.size(); ++i) {
-    if (named_[i]) marked[named_[i]->thread].push_back({named_[i]->sequence, i + 1, nullptr});
-  }
+std::vector<std::vector<Dependencies::Waiting>> Dependencies::waiting(std::size_t threads) const {
+  std::vector<std::vector<Waiting>> waiting(threads);
   for (const auto& [event, waits] : before_) {
-    marked[event.thread].push_back({event.sequence, 0, &waits});
+    waiting[event.thread].push_back({event.sequence, &waits});
   }
-  for (std::vector<Marked>& thread : marked) {
-    std::ranges::sort(thread, {}, &Marked::sequence);
-    std::size_t count = 0;
-    for (const Marked& mark : thread) {
-      if (count == 0 || thread[count - 1].sequence != mark.sequence) {
-        thread[count++] = mark;
-        continue;
-      }
-      Marked& same = thread[count - 1];
-      same.id = std::max(same.id, mark.id);
-      if (mark.before != nullptr) same.before = mark.before;
-    }
-    thread.resize(count);
-  }
-  return marked;
+  for (std::vector<Waiting>& thread : waiting) std::ranges::sort(thread, {}, &Waiting::sequence);
+  return waiting;
 }
 
 const std::vector<model::Wait>& Dependencies::before(EventRef event) const {

@@ -121,15 +121,15 @@ class Dependencies {
   std::uint64_t idOf(EventRef event) const;
   // Empty when the event does not wait.
   const std::vector<model::Wait>& before(EventRef event) const;
-  // An event that others wait for, or that waits.
-  struct Marked {
+  // An event that waits.
+  struct Waiting {
     std::uint64_t sequence = 0;
-    std::uint64_t id = 0;                              // 0: no event waits for it
-    const std::vector<model::Wait>* before = nullptr;  // nullptr: it does not wait
+    const std::vector<model::Wait>* waits = nullptr;
   };
   // All of them, by thread, and by sequence in it: for those who go through threads event by event.
   // Good until the next change.
-  std::vector<std::vector<Marked>> marked(std::size_t threads) const;
+  std::vector<std::vector<Waiting>> waiting(std::size_t threads) const;
+  bool hasWaiting() const { return !before_.empty(); }
   // Calls `action` with each event that waits, and its waits.
   template <typename Action>
   void forEachWaiting(Action action) const {

@@ -31,6 +31,7 @@
 #include "preprocess/shared_pointers.hpp"
 #include "preprocess/size_rules.hpp"
 #include "preprocess/size_scale.hpp"
+#include "preprocess/step_ids.hpp"
 #include "preprocess/writing_thread.hpp"
 
 namespace omnio::preprocess {
@@ -87,62 +88,6 @@ std::vector<std::string> leftOut(const SourceThreads& sources, Analysis& analysi
                     others.copied, base::printable(others.first_copied)));
   }
   return words;
-}
-
-// Names all steps that others wait for because of communication: the meetings get the ids that are
-// returned, by number.
-std::vector<std::uint64_t> nameSteps(const CommunicationOrder& order, Dependencies& dependencies) {
-  std::vector<std::uint64_t> ids;
-  for (std::size_t i = 0; i < order.meetings().size(); ++i) ids.push_back(dependencies.newId());
-  const auto name = [&](const std::vector<Predecessor>& after) {
-    for (const Predecessor& before : after) {
-      if (before.step.thread < kMeeting) dependencies.nameOf(before.step);
-    }
-  };
-  for (const auto& steps : order.steps()) {
-    for (const StepOrder& step : steps) name(step.after);
-  }
-  for (const Meeting& meeting : order.meetings()) name(meeting.after);
-  return ids;
-}
-
-// Numbers the ids anew, by thread and in the order of its events: where a thread does the same in
-// each turn of a loop, its ids advance by the same step, and so do those that others wait for.
-// Returns the new ones by the old ones less 1. `meetings`: the ids of meetings, by number.
-std::vector<std::uint64_t> idsInOrder(const Analysis& analysis, const CommunicationOrder& order,
-                                      const std::vector<std::uint64_t>& meetings) {
-  struct Place {
-    std::uint32_t thread = 0;
-    std::int64_t behind = 0;  // the event, or that which a step of the schedule's own follows
-    std::uint64_t step = 0;   // 0 for the event itself
-    std::uint64_t id = 0;
-    auto operator<=>(const Place&) const = default;
-  };
-  std::vector<Place> places;
-  const std::uint64_t ids = analysis.dependencies().ids();
-  for (std::uint64_t id = 1; id <= ids; ++id) {
-    const auto& event = analysis.dependencies().named(id);
-    if (event) places.push_back({event->thread, static_cast<std::int64_t>(event->sequence), 0, id});
-  }
-  for (std::size_t i = 0; i < meetings.size(); ++i) {
-    const Meeting& meeting = order.meetings()[i];
-    places.push_back({meeting.thread, meeting.behind, 1 + i, meetings[i]});
-  }
-  for (std::uint32_t thread = 0; thread < analysis.threads().size(); ++thread) {
-    const auto& extras = analysis.threads()[thread].extras;
-    for (std::size_t i = 0; i < extras.size(); ++i) {
-      if (extras[i].event.id == 0) continue;
-      places.push_back({thread, extras[i].behind, 1 + meetings.size() + i, extras[i].event.id});
-    }
-  }
-  std::ranges::sort(places);
-  std::vector<std::uint64_t> renumbered(ids, 0);
-  std::uint64_t next = 0;
-  for (const Place& place : places) renumbered[place.id - 1] = ++next;
-  for (std::uint64_t& id : renumbered) {
-    if (id == 0) id = ++next;
-  }
-  return renumbered;
 }
 
 // Begins the work in another thread; the result is not valid where the process may use one
@@ -231,12 +176,11 @@ class CheckedWriter : public ThreadSink {
 // The last pass: the events of one thread as a schedule has them.
 class ThreadPass {
  public:
-  // The thread at `place` in the sources. `mounts`: those of its node. `meetings`: their ids, by
-  // number.
+  // The thread at `place` in the sources. `mounts`: those of its node. `waiting`: its events that
+  // wait for others because of files.
   ThreadPass(const SourceThread& thread, std::uint32_t place, Analysis& analysis,
-             const MountPoints& mounts, const CommunicationOrder& order,
-             const std::vector<std::uint64_t>& meetings, const std::vector<std::uint64_t>& ids,
-             const std::vector<Dependencies::Marked>& marked, const Settings& settings,
+             const MountPoints& mounts, const CommunicationOrder& order, const StepIds& ids,
+             const std::vector<Dependencies::Waiting>& waiting, const Settings& settings,
              const SizeRules& sizes)
       : thread_(thread),
         place_(place),
@@ -244,9 +188,10 @@ class ThreadPass {
         notes_(analysis.threads()[place]),
         mounts_(mounts),
         order_(order),
-        meetings_(meetings),
+        steps_(order.steps()[place]),
         ids_(ids),
-        marked_(marked),
+        own_ids_(ids, place),
+        waiting_(waiting),
         own_meetings_(order.meetingsOf(place)),
         settings_(settings),
         changes_sizes_(sizes.changesSizes()),
@@ -268,24 +213,25 @@ class ThreadPass {
       if (next_note_ < notes_.notes.size() && notes_.notes[next_note_].sequence == sequence) {
         note = notes_.notes[next_note_++];
       }
-      const Dependencies::Marked& mark = markOf(sequence);
+      const std::uint64_t id = own_ids_.at(sequence);
       if (!note.dropped && isKnown(*event)) {
         ScheduleEvent out =
             event->row->api == calls::Api::kMpi ? convertedMpi(*event) : converted(*event, note);
-        order(sequence, mark, out);
+        out.id = id;
+        order(sequence, out);
         if (settings_.phases != nullptr) {
           out.phase = settings_.phases->phaseOf(thread_.process_index,
                                                 thread_.lanes.front()->thread, sequence, *event);
         }
         put(out, writer);
         ++written;
-      } else if (mark.id != 0) {
+      } else if (id != 0) {
         // What was done below it for MPI-IO is waited for.
         ScheduleEvent delay;
         delay.step = model::Step::kDelay;
         delay.start_ns = timeOf(event->start_ns);
         delay.end_ns = std::max(timeOf(event->end_ns), delay.start_ns);
-        delay.id = mark.id;
+        delay.id = id;
         put(delay, writer);
       }
       writeExtras(static_cast<std::int64_t>(sequence), writer);
@@ -301,22 +247,18 @@ class ThreadPass {
 
  private:
   void put(ScheduleEvent& event, WritingThread& writer) {
-    if (event.id != 0) event.id = ids_[event.id - 1];
-    for (model::Wait& wait : event.after) {
-      edges_ += wait.id != 0 ? 1 : 0;
-      if (wait.id != 0) wait.id = ids_[wait.id - 1];
-    }
+    for (const model::Wait& wait : event.after) edges_ += wait.id != 0 ? 1 : 0;
     writer.event(std::move(event));
   }
 
-  // The waits for the event of that sequence, and its own.
-  const Dependencies::Marked& markOf(std::uint64_t sequence) {
-    static constexpr Dependencies::Marked kNone;
-    while (next_marked_ < marked_.size() && marked_[next_marked_].sequence < sequence) {
-      ++next_marked_;
+  // What the event of that sequence waits for because of files; nullptr when it does not wait.
+  const std::vector<model::Wait>* waitsOf(std::uint64_t sequence) {
+    while (next_waiting_ < waiting_.size() && waiting_[next_waiting_].sequence < sequence) {
+      ++next_waiting_;
     }
-    const bool is_it = next_marked_ < marked_.size() && marked_[next_marked_].sequence == sequence;
-    return is_it ? marked_[next_marked_] : kNone;
+    const bool is_it =
+        next_waiting_ < waiting_.size() && waiting_[next_waiting_].sequence == sequence;
+    return is_it ? waiting_[next_waiting_].waits : nullptr;
   }
 
   std::int64_t timeOf(std::int64_t ns) const {
@@ -335,23 +277,24 @@ class ThreadPass {
 
   // The order that communication puts the event of that sequence into; nullptr when it has none.
   const StepOrder* orderOf(std::uint64_t sequence) {
-    const auto& steps = order_.steps()[place_];
-    while (next_step_ < steps.size() && steps[next_step_].sequence < sequence) ++next_step_;
-    const bool is_it = next_step_ < steps.size() && steps[next_step_].sequence == sequence;
-    if (is_it) recent_order_ = &steps[next_step_];
-    return is_it ? &steps[next_step_] : nullptr;
+    if (has_recent_order_ && recent_order_.sequence == sequence) return &recent_order_;
+    while (next_order_ != nullptr && next_order_->sequence < sequence) next_order_ = steps_.next();
+    if (next_order_ == nullptr || next_order_->sequence != sequence) return nullptr;
+    recent_order_ = *next_order_;
+    has_recent_order_ = true;
+    return &recent_order_;
   }
 
   void writeExtras(std::int64_t behind, WritingThread& writer) {
     for (; next_meeting_ < own_meetings_.size() &&
-           order_.meetings()[own_meetings_[next_meeting_]].behind == behind;
+           order_.meetings().behindOf(own_meetings_[next_meeting_]) == behind;
          ++next_meeting_) {
       const std::uint64_t number = own_meetings_[next_meeting_];
-      const Meeting& meeting = order_.meetings()[number];
+      const Meeting meeting = order_.meetings().at(number);
       ScheduleEvent event;
       event.step = model::Step::kDelay;
       event.start_ns = event.end_ns = timeOf(meeting.at_ns);
-      event.id = meetings_[number];
+      event.id = ids_.ofMeeting(number);
       takeOrder(meeting.own, meeting.after, event);
       put(event, writer);
     }
@@ -370,27 +313,39 @@ class ThreadPass {
         if (event.step == model::Step::kDelay) continue;
         event.after.clear();
       }
-      const StepOrder* const order = orderOf(static_cast<std::uint64_t>(behind + 1));
-      if (takesOrder(notes_.extras[next_extra_]) && order != nullptr) {
-        dropImplied(event);
+      const auto next = static_cast<std::uint64_t>(behind + 1);
+      const StepOrder* const order = orderOf(next);
+      const bool takes_order = takesOrder(notes_.extras[next_extra_]) && order != nullptr;
+      if (takes_order) dropImplied(event);
+      takeFinalIds(event.after);
+      if (event.id != 0) event.id = ids_.ofDependency(event.id);
+      if (takes_order) {
         takeOrder(*order, event);
-        given_away_ = order;
+        given_away_ = next;
       }
       put(event, writer);
     }
   }
 
   // Files need not order what communication orders already, here or further ahead in the thread.
+  // Its waits have the ids of Dependencies.
   void dropImplied(ScheduleEvent& out) const {
-    if (recent_order_ == nullptr || out.after.empty()) return;
+    if (!has_recent_order_ || out.after.empty()) return;
     std::erase_if(out.after, [&](const model::Wait& wait) {
       const auto& event = analysis_.dependencies().named(wait.id);
-      return event && comeAfter(recent_order_->after, *event, order_.meetings());
+      return event && comeAfter(recent_order_.after, *event, order_.meetings());
     });
   }
 
+  // Ids of Dependencies become those of the schedule.
+  void takeFinalIds(std::vector<model::Wait>& waits) const {
+    for (model::Wait& wait : waits) {
+      if (wait.id != 0) wait.id = ids_.ofDependency(wait.id);
+    }
+  }
+
   void takeOrder(const StepOrder& order, ScheduleEvent& out) const {
-    if (&order == given_away_) {
+    if (given_away_ == order.sequence) {
       out.own = Work{};
     } else {
       takeOrder(order.own, order.after, out);
@@ -403,9 +358,9 @@ class ThreadPass {
     for (const Predecessor& before : after) {
       std::uint64_t id = 0;
       if (before.step.thread == kMeeting) {
-        id = meetings_[before.step.sequence];
+        id = ids_.ofMeeting(before.step.sequence);
       } else if (before.step.thread != kBeginning) {
-        id = analysis_.dependencies().idOf(before.step);
+        id = ids_.ofEvent(before.step);
       }
       out.after.push_back({id, before.reason, scaled(before.work)});
     }
@@ -589,11 +544,12 @@ class ThreadPass {
   }
 
   // Puts it behind the steps that it waits for.
-  void order(std::uint64_t sequence, const Dependencies::Marked& mark, ScheduleEvent& out) {
-    out.id = mark.id;
-    if (keepsFileOrder() && mark.before != nullptr) out.after = *mark.before;
+  void order(std::uint64_t sequence, ScheduleEvent& out) {
+    const std::vector<model::Wait>* const waits = waitsOf(sequence);
+    if (keepsFileOrder() && waits != nullptr) out.after = *waits;
     const StepOrder* const order = orderOf(sequence);
     dropImplied(out);
+    takeFinalIds(out.after);
     if (order != nullptr) takeOrder(*order, out);
   }
 
@@ -654,10 +610,11 @@ class ThreadPass {
   const ThreadNotes& notes_;
   const MountPoints& mounts_;
   const CommunicationOrder& order_;
-  const std::vector<std::uint64_t>& meetings_;
-  const std::vector<std::uint64_t>& ids_;  // in the schedule, by those of the analysis less 1
-  const std::vector<Dependencies::Marked>& marked_;  // of this thread
-  const std::vector<std::uint64_t>& own_meetings_;   // numbers of those in this thread
+  StepOrders::Reader steps_;  // of this thread
+  const StepIds& ids_;
+  StepIds::Cursor own_ids_;
+  const std::vector<Dependencies::Waiting>& waiting_;  // of this thread
+  const std::vector<std::uint64_t>& own_meetings_;     // numbers of those in this thread
   const Settings& settings_;
   // By factor, for files that nothing is known about; the second where such a file is mapped.
   std::map<double, ScaleMap> unknown_;
@@ -669,12 +626,13 @@ class ThreadPass {
   std::uint64_t bytes_recorded_ = 0;
   std::uint64_t bytes_scaled_ = 0;
   std::size_t next_note_ = 0;
-  std::size_t next_marked_ = 0;
+  std::size_t next_waiting_ = 0;
   std::size_t next_extra_ = 0;
   std::size_t next_meeting_ = 0;
-  std::size_t next_step_ = 0;              // in order_
-  const StepOrder* given_away_ = nullptr;  // to a step in front of its event
-  const StepOrder* recent_order_ = nullptr;
+  const StepOrder* next_order_ = steps_.next();  // that the events come to
+  StepOrder recent_order_;                       // that they came to last
+  bool has_recent_order_ = false;
+  std::optional<std::uint64_t> given_away_;  // the event whose order a step in front of it has
   event::IoRequests requests_;
   std::unordered_map<std::uint32_t, event::OpenFile> positions_;
   std::unordered_map<ContentId, std::uint64_t> ends_;  // bytes, where sizes are scaled
@@ -779,9 +737,6 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
         base::printable(trace.directory().native()), communication.unmatched, communication.events,
         communication.unmatched_waits);
   }
-  const std::vector<std::uint64_t> meetings =
-      nameSteps(communication.order, analysis.dependencies());
-
   // The order from files alone has none.
   const std::uint64_t dropped =
       settings.order == model::Order::kAll ? breakCircles(analysis, communication.order) : 0;
@@ -815,8 +770,8 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
                          "{}: no file of the run matches the pattern {} of --size-scale",
                          base::printable(trace.directory().native()), base::printable(*unused));
   }
-  const std::vector<std::uint64_t> ids = idsInOrder(analysis, communication.order, meetings);
-  const auto marked = analysis.dependencies().marked(sources.threads.size());
+  const StepIds ids(analysis, communication.order);
+  const auto waiting = analysis.dependencies().waiting(sources.threads.size());
   std::optional<ScheduleChain> chain;
   if (settings.chain) chain.emplace();
   CheckedWriter writer(schedule, settings, chain ? &*chain : nullptr);
@@ -848,7 +803,7 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
         std::llround(static_cast<double>(header.recorder_ns) * settings.time_scale);
     writing.beginThread(header);
     ThreadPass pass(sources.threads[place], place, analysis, mounts.of(sources.threads[place].node),
-                    communication.order, meetings, ids, marked[place], settings, sizes);
+                    communication.order, ids, waiting[place], settings, sizes);
     summary.events += pass.write(paths, writing);
     summary.edges += pass.edges();
     summary.bytes_recorded += pass.bytesRecorded();
