@@ -14,6 +14,10 @@ void IntervalSet::add(Range range) {
   if (next != ranges_.begin()) {
     const auto before = std::prev(next);
     if (before->second >= range.begin) {
+      if (next == ranges_.end() || next->first > range.end) {  // as a rule
+        before->second = std::max(before->second, range.end);
+        return;
+      }
       range.begin = before->first;
       range.end = std::max(range.end, before->second);
       next = ranges_.erase(before);
@@ -193,6 +197,7 @@ bool overlaps(Range a, Range b) { return a.begin < b.end && b.begin < a.end; }
 
 void DataConflicts::wrote(std::size_t content, Range range, const PastEvent& when) {
   if (range.begin >= range.end) return;
+  if (content >= writers_.size()) writers_.resize(content + 1);
   Writer& writer = writers_[content][when.ref.thread];
   // Mostly it goes on where it left off.
   for (auto at = writer.rbegin(); at != writer.rend(); ++at) {
@@ -230,10 +235,9 @@ void DataConflicts::mergeClosest(Writer& writer) {
 }
 
 bool DataConflicts::reads(std::size_t content, Range range, const PastEvent& reader) {
-  const auto found = writers_.find(content);
-  if (found == writers_.end()) return false;
+  if (content >= writers_.size()) return false;
   bool is_last_byte_written = false;
-  for (const auto& [thread, writer] : found->second) {
+  for (const auto& [thread, writer] : writers_[content]) {
     const PastEvent* latest = nullptr;
     for (const Written& written : writer) {
       if (!overlaps(written.range, range)) continue;

@@ -190,7 +190,7 @@ class DataConflicts {
   static void mergeClosest(Writer& writer);
 
   Dependencies& dependencies_;
-  std::map<std::size_t, std::map<std::uint32_t, Writer>> writers_;  // content, thread
+  std::vector<std::map<std::uint32_t, Writer>> writers_;  // by content, and thread
 };
 
 }  // namespace omnio::preprocess

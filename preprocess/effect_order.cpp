@@ -32,11 +32,11 @@ std::int64_t EffectOrder::firstStart() const {
 }
 
 void EffectOrder::run() {
-  while (!starts_.empty() || !ends_.empty()) {
-    const bool is_over =
-        !ends_.empty() && (starts_.empty() || ends_.begin()->first <= starts_.top().first);
-    if (is_over) {
-      settle(ends_.begin()->second);
+  while (true) {
+    const std::optional<End> end = firstEnd();
+    if (!end && starts_.empty()) return;
+    if (end && (starts_.empty() || end->first <= starts_.top().first)) {
+      settle(end->second);
     } else {
       const std::uint32_t thread = starts_.top().second;
       starts_.pop();
@@ -45,12 +45,20 @@ void EffectOrder::run() {
   }
 }
 
+std::optional<EffectOrder::End> EffectOrder::firstEnd() {
+  for (; !ends_.empty(); ends_.pop()) {
+    const Head& head = heads_[ends_.top().second];
+    if (head.is_pending && head.end_ns == ends_.top().first) return ends_.top();
+  }
+  return std::nullopt;
+}
+
 // A call that changes nothing takes effect as soon as its claims hold, which never contradicts
 // another one. A call that changes something is put off until its end, or until a claim needs it:
 // others that overlap with it may still need what it takes away.
 void EffectOrder::begin(std::uint32_t thread) {
   Head& head = heads_[thread];
-  const bool overlaps = !ends_.empty() || (!starts_.empty() && starts_.top().first < head.end_ns);
+  const bool overlaps = pending_ > 0 || (!starts_.empty() && starts_.top().first < head.end_ns);
   head.evidence.clear();
   if (overlaps) scene_.gather(*head.event, thread, head.evidence);
   if (head.evidence.changes.empty() && agrees(head.evidence)) {
@@ -68,29 +76,40 @@ bool EffectOrder::agrees(const Evidence& evidence) const {
 void EffectOrder::hold(std::uint32_t thread) {
   Head& head = heads_[thread];
   head.is_pending = true;
+  ++pending_;
   ends_.emplace(head.end_ns, thread);
   for (const Claim& claim : head.evidence.claims) {
-    claiming_[claim.subject].insert(thread);
-    if (claim.or_absent != 0) claiming_[claim.or_absent].insert(thread);
+    remember(claiming_, claim.subject, thread);
+    if (claim.or_absent != 0) remember(claiming_, claim.or_absent, thread);
   }
-  for (const Change& change : head.evidence.changes) changing_[change.subject].insert(thread);
+  for (const Change& change : head.evidence.changes) remember(changing_, change.subject, thread);
+}
+
+void EffectOrder::remember(BySubject& held, Subject subject, std::uint32_t thread) {
+  std::vector<std::uint32_t>& threads = held[subject];
+  const auto at = std::ranges::lower_bound(threads, thread);
+  if (at == threads.end() || *at != thread) threads.insert(at, thread);
+}
+
+void EffectOrder::forget(BySubject& held, Subject subject, std::uint32_t thread) {
+  constexpr std::size_t kMostEmpty = 1024;
+  const auto found = held.find(subject);
+  if (found == held.end()) return;
+  std::vector<std::uint32_t>& threads = found->second;
+  const auto at = std::ranges::lower_bound(threads, thread);
+  if (at != threads.end() && *at == thread) threads.erase(at);
+  if (threads.empty() && held.size() > kMostEmpty) held.erase(found);
 }
 
 void EffectOrder::letGo(std::uint32_t thread) {
   Head& head = heads_[thread];
   head.is_pending = false;
-  ends_.erase({head.end_ns, thread});
-  const auto forget = [thread](BySubject& held, Subject subject) {
-    const auto found = held.find(subject);
-    if (found == held.end()) return;
-    found->second.erase(thread);
-    if (found->second.empty()) held.erase(found);
-  };
+  --pending_;
   for (const Claim& claim : head.evidence.claims) {
-    forget(claiming_, claim.subject);
-    forget(claiming_, claim.or_absent);
+    forget(claiming_, claim.subject, thread);
+    if (claim.or_absent != 0) forget(claiming_, claim.or_absent, thread);
   }
-  for (const Change& change : head.evidence.changes) forget(changing_, change.subject);
+  for (const Change& change : head.evidence.changes) forget(changing_, change.subject, thread);
 }
 
 void EffectOrder::settle(std::uint32_t thread) {
@@ -188,10 +207,13 @@ void EffectOrder::apply(std::uint32_t thread) {
   head.sequence += head.event->outer == nullptr ? 1 : 0;
   if (head.is_pending) letGo(thread);
   head.is_being_settled = false;
-  const std::vector<Change> changes = std::exchange(head.evidence.changes, {});
+  std::vector<Change> changes = std::exchange(spare_, {});
+  changes.swap(head.evidence.changes);
   head.evidence.clear();
   pull(thread);
   if (!changes.empty()) takeThoseThatAgree(changes);
+  changes.clear();
+  spare_ = std::move(changes);
 }
 
 // Calls that change nothing, and whose claims have become true.

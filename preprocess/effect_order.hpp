@@ -7,11 +7,12 @@
 // it. All waits that preprocess makes for the sake of files lead from earlier to later calls of
 // this one order, so they cannot form a circle.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <queue>
-#include <set>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -104,6 +105,8 @@ class EffectOrder {
   using End = std::pair<std::int64_t, std::uint32_t>;
 
   void pull(std::uint32_t thread);
+  // The pending call that ends first; nothing when there is none.
+  std::optional<End> firstEnd();
   void begin(std::uint32_t thread);
   bool agrees(const Evidence& evidence) const;
   void hold(std::uint32_t thread);
@@ -119,11 +122,17 @@ class EffectOrder {
   FileScene& scene_;
   std::vector<Head> heads_;
   std::priority_queue<Start, std::vector<Start>, std::greater<>> starts_;
-  std::set<End> ends_;  // of the pending
-  // Pending threads by what they claim, and by what they change.
-  using BySubject = std::unordered_map<Subject, std::set<std::uint32_t>>;
+  // Of the pending, and of some that are not pending any more; the earliest comes first.
+  std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
+  std::size_t pending_ = 0;
+  // Pending threads, in order, by what they claim, and by what they change. Those of a subject that
+  // has none now keep their memory: the next call on it comes soon.
+  using BySubject = std::unordered_map<Subject, std::vector<std::uint32_t>>;
+  static void remember(BySubject& held, Subject subject, std::uint32_t thread);
+  static void forget(BySubject& held, Subject subject, std::uint32_t thread);
   BySubject claiming_;
   BySubject changing_;
+  std::vector<Change> spare_;  // memory for the next changes
 };
 
 }  // namespace omnio::preprocess

@@ -8,14 +8,16 @@
 #include <fcntl.h>
 
 #include <climits>
+#include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "core/base/integers.hpp"
 #include "core/event/file_positions.hpp"
 #include "core/model/schedule.hpp"
 #include "preprocess/dependencies.hpp"
@@ -61,6 +63,23 @@ struct Instance {
   ByThread used{};
 };
 
+// Items that stay where they are. A std::deque divides to find one of this size.
+template <typename T>
+class Chunked {
+ public:
+  void push_back(T item) {
+    if (size_ % kChunk == 0) chunks_.push_back(std::make_unique<T[]>(kChunk));
+    (*this)[size_++] = std::move(item);
+  }
+  std::size_t size() const { return size_; }
+  T& operator[](std::size_t index) { return chunks_[index / kChunk][index % kChunk]; }
+
+ private:
+  static constexpr std::size_t kChunk = 32;
+  std::vector<std::unique_ptr<T[]>> chunks_;
+  std::size_t size_ = 0;
+};
+
 class OpenTable {
  public:
   // Gives it the next descriptor of its rank. References to others stay good.
@@ -90,10 +109,10 @@ class OpenTable {
 
   // From `start_ns` on the handle of the process means this instance.
   void bind(std::size_t process, std::uint32_t handle, std::int64_t start_ns, InstanceId instance) {
-    bound_[{process, handle}].emplace_back(start_ns, instance);
+    bound_[boundKey(process, handle)].emplace_back(start_ns, instance);
   }
   InstanceId instanceOf(std::size_t process, std::uint32_t handle, std::int64_t time_ns) const {
-    const auto found = bound_.find({process, handle});
+    const auto found = bound_.find(boundKey(process, handle));
     if (found == bound_.end()) return kNoInstance;
     // Mostly one, and two after an fdopen.
     InstanceId instance = found->second.front().second;
@@ -139,10 +158,17 @@ class OpenTable {
     }
   }
 
-  std::deque<Instance> instances_;
-  std::deque<Description> descriptions_;
+  static std::uint64_t boundKey(std::size_t process, std::uint32_t handle) {
+    return std::uint64_t{process} << 32 | handle;
+  }
+  struct BoundHash {
+    std::size_t operator()(std::uint64_t key) const { return base::mixed(key, 0); }
+  };
+
+  Chunked<Instance> instances_;
+  Chunked<Description> descriptions_;
   std::unordered_map<int, std::int64_t> next_;  // of a rank
-  std::map<std::pair<std::size_t, std::uint32_t>, std::vector<std::pair<std::int64_t, InstanceId>>>
+  std::unordered_map<std::uint64_t, std::vector<std::pair<std::int64_t, InstanceId>>, BoundHash>
       bound_;
   Numbers numbers_;
   Numbers closed_;

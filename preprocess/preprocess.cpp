@@ -475,9 +475,14 @@ class ThreadPass {
       out.new_directory = model::kNoDescriptor;
     }
     out.request = model::requestOf(out);
-    bytes_recorded_ += model::bytesMoved(out);
-    scaleSizes(out, at, *scale, *source_scale, settings_.keep_below);
-    bytes_scaled_ += model::bytesMoved(out);
+    const std::uint64_t recorded = model::bytesMoved(out);
+    bytes_recorded_ += recorded;
+    if (changes_sizes_) {
+      scaleSizes(out, at, *scale, *source_scale, settings_.keep_below);
+      bytes_scaled_ += model::bytesMoved(out);
+    } else {
+      bytes_scaled_ += recorded;
+    }
     // By offset and name, a replay learns where lines have to end. Those of a file that took the
     // name over later would spoil the one that has it first.
     if (reads_foreign_lines) out.offset = model::kUnknownOffset;

@@ -17,7 +17,8 @@ JsonWriter JsonWriter::inObject(std::string& out) {
 void JsonWriter::key(std::string_view name) {
   separate();
   appendJsonText(out_, name);
-  out_ += layout_.indent > 0 ? ": " : ":";
+  out_ += ':';
+  if (layout_.indent > 0) out_ += ' ';
   after_key_ = true;
 }
 

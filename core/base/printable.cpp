@@ -164,9 +164,9 @@ void appendJsonText(std::string& out, std::string_view text) {
   bool is_plain = true;
   for (const char c : text) is_plain &= isPlain(c) & (c != '"') & (c != '\\');
   if (is_plain) {
-    out += '"';
-    out += text;
-    out += '"';
+    const std::size_t begin = out.size();
+    out.resize(begin + text.size() + 2, '"');
+    text.copy(out.data() + begin + 1, text.size());
     return;
   }
   const auto escape = [&](std::string_view character, Character decoded) {

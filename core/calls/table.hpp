@@ -25,11 +25,17 @@ struct Row {
   Sync sync = Sync::kNone;
   std::uint8_t argument_count = 0;
   std::array<Role, kMaxArguments> arguments{};
-  Effects effects;        // effects.hpp
-  std::string_view name;  // the exact symbol
+  std::uint64_t role_bits = 0;  // those of its arguments' roles (roleBit), for a quick look
+  Effects effects;              // effects.hpp
+  std::string_view name;        // the exact symbol
 
   constexpr CallId id() const { return CallId{number}; }
 };
+
+// Two roles may have the same.
+constexpr std::uint64_t roleBit(Role role) {
+  return std::uint64_t{1} << (static_cast<unsigned>(role) % 64);
+}
 
 namespace detail {
 
@@ -58,6 +64,9 @@ consteval std::array<Row, kNumberLimit> makeTable() {
   auto add = [&table](Row row, Roles roles) {
     row.argument_count = roles.count;
     row.arguments = roles.list;
+    for (int i = 0; i < roles.count; ++i) {
+      row.role_bits |= roleBit(roles.list[static_cast<std::size_t>(i)]);
+    }
     if (table[row.number].number != 0) duplicateCallNumber();
     table[row.number] = row;
   };
@@ -173,6 +182,7 @@ constexpr const Row* find(std::uint32_t number) {
 
 // Index of the first argument with this role, or -1.
 constexpr int indexOf(const Row& row, Role role) {
+  if ((row.role_bits & roleBit(role)) == 0) return -1;
   for (int i = 0; i < row.argument_count; ++i) {
     if (row.arguments[static_cast<std::size_t>(i)] == role) return i;
   }

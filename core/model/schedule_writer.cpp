@@ -15,6 +15,8 @@ namespace {
 // Takes the place of the digest of the times until it is known.
 constexpr std::string_view kNoDigest = "................";
 
+constexpr std::size_t kAtOnce = std::size_t{1} << 16;  // bytes that are written out together
+
 }  // namespace
 
 ScheduleWriter::ScheduleWriter(const std::filesystem::path& path, ScheduleForm form)
@@ -166,14 +168,15 @@ void ScheduleWriter::event(const ScheduleEvent& event) {
     if (has_time) previous_end_ns_ = event.end_ns;
     return compact_->event(text_);
   }
-  if (!std::exchange(first_event_, false)) text_ = ",\n";
+  if (!std::exchange(first_event_, false)) text_ += ",\n";
   event_json_.append(event);
-  flush();
+  if (text_.size() >= kAtOnce) flush();
 }
 
 void ScheduleWriter::endThread() {
   if (compact_) return compact_->endThread();
-  file_.write("]}");
+  text_ += "]}";
+  flush();
 }
 
 WrittenSchedule ScheduleWriter::written() const {
