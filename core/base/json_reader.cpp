@@ -24,6 +24,14 @@ constexpr std::size_t kMaxDepth = 64;
 constexpr std::size_t kMaxText = 65536;
 constexpr std::size_t kMaxMembers = 1000;
 
+// One bit for a name: where no name of an object has it, the object does not have that name.
+std::uint64_t nameBit(std::string_view name) {
+  if (name.empty()) return 1;
+  const auto first = static_cast<unsigned char>(name.front());
+  const auto last = static_cast<unsigned char>(name.back());
+  return std::uint64_t{1} << ((first * 7U + last * 3U + name.size()) % 64);
+}
+
 }  // namespace
 
 // A file as the input of RapidJSON's reader, which knows the line and column it is at.
@@ -46,17 +54,24 @@ class JsonReader::FileStream {
                                      status.st_size, most_bytes));
     }
     fill();
-    if (error_ == 0 && filled_ == 0) return fileFailure(path, Code::kNotOurs, "empty");
+    if (error_ == 0 && ended()) return fileFailure(path, Code::kNotOurs, "empty");
     return {};
   }
 
-  bool ended() const { return at_ == filled_; }
+  bool ended() const { return at_ == end_; }
   int error() const { return error_; }  // errno of reading, 0 while all is well
   // The place of the byte that comes next.
-  TextPlace place() const { return {.line = line_, .column = tell_ - line_start_ + 1}; }
+  TextPlace place() const { return {.line = line_, .column = Tell() - line_start_ + 1}; }
   // The place of the byte that was taken last.
   TextPlace lastPlace() const {
-    return {.line = line_, .column = std::max<std::size_t>(tell_ - line_start_, 1)};
+    return {.line = line_, .column = std::max<std::size_t>(Tell() - line_start_, 1)};
+  }
+
+  // The place of the byte before that one, where the two are in one line.
+  TextPlace placeBefore() const {
+    TextPlace place = lastPlace();
+    place.column = std::max<std::size_t>(place.column - 1, 1);
+    return place;
   }
 
   void skipBlanks() {
@@ -64,19 +79,21 @@ class JsonReader::FileStream {
   }
 
   // RapidJSON's input stream concept; the end of the file is a NUL.
-  char Peek() const { return at_ < filled_ ? buffer_[at_] : '\0'; }
+  // Behind the bytes that were read, there is one.
+  char Peek() const { return *at_; }
   char Take() {
-    if (at_ == filled_) return '\0';
-    const char c = buffer_[at_++];
-    ++tell_;
-    if (c == '\n') {
+    if (ended()) [[unlikely]]
+      return '\0';
+    const char c = *at_++;
+    if (c == '\n') [[unlikely]] {
       ++line_;
-      line_start_ = tell_;
+      line_start_ = Tell();
     }
-    if (at_ == filled_) fill();
+    if (ended()) [[unlikely]]
+      fill();
     return c;
   }
-  std::size_t Tell() const { return tell_; }
+  std::size_t Tell() const { return before_ + static_cast<std::size_t>(at_ - buffer_.data()); }
 
   // The concept asks for these too, for parsing in place, which is not done here.
   char* PutBegin() { return nullptr; }
@@ -88,19 +105,21 @@ class JsonReader::FileStream {
   void fill() {
     ssize_t bytes = 0;
     do {
-      bytes = ::read(file_.get(), buffer_.data(), buffer_.size());
+      bytes = ::read(file_.get(), buffer_.data(), buffer_.size() - 1);
     } while (bytes < 0 && errno == EINTR);
     if (bytes < 0) error_ = errno;
-    at_ = 0;
-    filled_ = static_cast<std::size_t>(std::max<ssize_t>(bytes, 0));
+    before_ = Tell();
+    at_ = buffer_.data();
+    end_ = buffer_.data() + std::max<ssize_t>(bytes, 0);
+    *end_ = '\0';
   }
 
   Descriptor file_;
   int error_ = 0;
   std::array<char, 65536> buffer_{};
-  std::size_t at_ = 0;
-  std::size_t filled_ = 0;
-  std::size_t tell_ = 0;
+  char* at_ = buffer_.data();
+  char* end_ = buffer_.data();
+  std::size_t before_ = 0;  // bytes of the file before those in the buffer
   std::size_t line_ = 1;
   std::size_t line_start_ = 0;
 };
@@ -116,74 +135,95 @@ class JsonReader::Builder {
   void begin(std::size_t depth) { depth_ = depth; }
   JsonNode take() { return std::move(root_); }
   const std::string& complaint() const { return complaint_; }
+  TextPlace complaintPlace() const { return complaint_place_; }
 
-  bool Null() { return add({}); }
-  bool Bool(bool b) { return add({b}); }
+  bool Null() { return addHere({}); }
+  bool Bool(bool b) { return addHere({b}); }
   bool Int(int i) { return Int64(i); }
   bool Uint(unsigned u) { return Int64(u); }
-  bool Int64(std::int64_t i) { return add({i}); }
+  bool Int64(std::int64_t i) { return addHere({i}); }
   bool Uint64(std::uint64_t u) {
     return u <= INT64_MAX ? Int64(static_cast<std::int64_t>(u)) : Double(static_cast<double>(u));
   }
-  bool Double(double d) { return add({d}); }
+  bool Double(double d) { return addHere({d}); }
   bool RawNumber(const char*, rapidjson::SizeType, bool) { return false; }  // never asked for
   bool String(const char* text, rapidjson::SizeType length, bool) {
     if (length > most_text_) return refuse(fmt::format("a text of {} bytes", length));
-    return add({std::string(text, length)});
+    return addHere({std::string(text, length)});
   }
   bool Key(const char* text, rapidjson::SizeType length, bool) {
     if (length > kMaxText) return refuse(fmt::format("a name of {} bytes", length));
     key_.assign(text, length);
-    const JsonNode& object = open_.back().second;
-    if (object.find(key_) != nullptr) {
+    Open& object = open_.back();
+    const std::uint64_t bit = nameBit(key_);
+    if ((object.name_bits & bit) != 0 && object.node.find(key_) != nullptr) {
       return refuse(fmt::format("\"{}\" appears twice in one object", inBrief(key_)));
     }
-    if (object.as<JsonNode::Members>()->size() < kMaxMembers) return true;
+    object.name_bits |= bit;
+    if (object.node.as<JsonNode::Members>()->size() < kMaxMembers) return true;
     return refuse(fmt::format("an object with more than {} members", kMaxMembers));
   }
-  bool StartObject() { return start({JsonNode::Members()}); }
+  bool StartObject() {
+    constexpr std::size_t kUsual = 8;
+    JsonNode::Members members;
+    members.reserve(kUsual);
+    return start({std::move(members)});
+  }
   bool EndObject(rapidjson::SizeType) { return end(); }
   bool StartArray() { return start({JsonNode::List()}); }
   bool EndArray(rapidjson::SizeType) { return end(); }
 
  private:
-  bool refuse(std::string complaint) {
+  bool refuse(std::string complaint) { return refuse(std::move(complaint), stream_.lastPlace()); }
+  bool refuse(std::string complaint, TextPlace place) {
     complaint_ = std::move(complaint);
+    complaint_place_ = place;
     return false;
   }
 
-  bool add(JsonNode node) {
-    node.place = stream_.lastPlace();
+  bool addHere(JsonNode node) { return add(std::move(node), stream_.lastPlace()); }
+
+  bool add(JsonNode node, TextPlace place) {
+    node.place = place;
     if (open_.empty()) {
       root_ = std::move(node);
-    } else if (auto* list = std::get_if<JsonNode::List>(&open_.back().second.value)) {
+    } else if (auto* list = std::get_if<JsonNode::List>(&open_.back().node.value)) {
       list->push_back(std::move(node));
     } else {
-      std::get<JsonNode::Members>(open_.back().second.value)
+      std::get<JsonNode::Members>(open_.back().node.value)
           .emplace_back(std::move(key_), std::move(node));
     }
     return true;
   }
 
   bool start(JsonNode node) {
-    if (depth_ + open_.size() >= kMaxDepth) return refuse("nested too deeply");
-    open_.emplace_back(std::move(key_), std::move(node));
+    if (depth_ + open_.size() >= kMaxDepth) {
+      return refuse("nested too deeply", stream_.placeBefore());
+    }
+    open_.push_back({.key = std::move(key_), .node = std::move(node)});
     return true;
   }
 
   bool end() {
-    JsonNode node = std::move(open_.back().second);
-    key_ = std::move(open_.back().first);
+    JsonNode node = std::move(open_.back().node);
+    key_ = std::move(open_.back().key);
     open_.pop_back();
-    return add(std::move(node));
+    return add(std::move(node), stream_.placeBefore());
   }
 
   const FileStream& stream_;
   const std::size_t most_text_;
   std::size_t depth_ = 0;
   std::string complaint_;
-  std::string key_;                                     // of the value to come
-  std::vector<std::pair<std::string, JsonNode>> open_;  // with the key that each belongs to
+  TextPlace complaint_place_;
+  std::string key_;  // of the value to come
+  // Objects and lists around it.
+  struct Open {
+    std::string key;  // that it belongs to
+    JsonNode node;
+    std::uint64_t name_bits = 0;  // of its members' names
+  };
+  std::vector<Open> open_;
   JsonNode root_;
 };
 
@@ -240,7 +280,8 @@ JsonNode JsonReader::value() {
   if (failed()) return {};
   Parser& p = *parser_;
   p.builder.begin(p.levels.size());
-  constexpr unsigned kFlags = rapidjson::kParseIterativeFlag | rapidjson::kParseStopWhenDoneFlag;
+  // By recursion, which the builder stops at kMaxDepth.
+  constexpr unsigned kFlags = rapidjson::kParseStopWhenDoneFlag;
   const rapidjson::ParseResult result = p.reader.Parse<kFlags>(p.stream, p.builder);
   if (!result.IsError()) return p.builder.take();
   if (p.builder.complaint().empty()) {
@@ -248,7 +289,7 @@ JsonNode JsonReader::value() {
     refuseSyntax(is_empty && !p.levels.empty() ? rapidjson::kParseErrorValueInvalid
                                                : result.Code());
   } else {
-    refuse(p.builder.complaint());
+    refuse(p.builder.complaintPlace(), p.builder.complaint());
   }
   return {};
 }
@@ -366,7 +407,12 @@ std::string textOf(JsonReader& in, std::string_view name, const JsonNode& node) 
 
 JsonObject::JsonObject(JsonReader& in, const JsonNode& node, Others others)
     : in_(in), node_(node), others_(others) {
-  if (node.as<JsonNode::Members>() == nullptr) in.refuse(node.place, "has to be an object");
+  const auto* members = node.as<JsonNode::Members>();
+  if (members == nullptr) {
+    in.refuse(node.place, "has to be an object");
+    return;
+  }
+  for (const auto& [key, value] : *members) name_bits_ |= nameBit(key);
 }
 
 JsonObject::~JsonObject() {
@@ -381,6 +427,7 @@ JsonObject::~JsonObject() {
 }
 
 const JsonNode* JsonObject::find(std::string_view key) {
+  if ((name_bits_ & nameBit(key)) == 0) return nullptr;
   const auto* members = node_.as<JsonNode::Members>();
   if (members == nullptr) return nullptr;
   for (std::size_t i = 0; i < members->size() && i < 64; ++i) {

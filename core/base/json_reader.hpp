@@ -223,7 +223,8 @@ class JsonObject {
   JsonReader& in_;
   const JsonNode& node_;
   const Others others_;
-  std::uint64_t taken_ = 0;  // a bit for each member; no object of ours has more than 64
+  std::uint64_t name_bits_ = 0;  // of the members' names
+  std::uint64_t taken_ = 0;      // a bit for each member; no object of ours has more than 64
 };
 
 }  // namespace omnio::base

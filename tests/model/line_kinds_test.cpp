@@ -17,7 +17,8 @@ class LinesOfAKind : public testing::Test {
   std::string again(std::string_view line) {
     const std::uint32_t kind = kinds_.split(line);
     std::vector<pattern::Field> fields;
-    for (const std::int64_t number : kinds_.numbers()) fields.push_back({.base = number, .steps = {}});
+    for (const std::int64_t number : kinds_.numbers())
+      fields.push_back({.base = number, .steps = {}});
     return put(kind, fields, {.sums = kinds_.measures()}, {});
   }
   std::string put(std::uint32_t kind, const std::vector<pattern::Field>& fields,
