@@ -3,7 +3,7 @@
 runs application and replay by turns on another. Needs root, and a release build with its tests.
 
   bench/fidelity/fidelity.py [--quick] [--workloads NAME,...] [--pairs FROM:TO,...] [--rounds N]
-                             [--no-modes] [--doublings N] [--again] [--two-hosts] [--hours N]
+                             [--no-modes] [--doublings N] [--again] [--two-hosts] [--means] [--hours N]
                              [--build DIR] [--results DIR]
   bench/fidelity/fidelity.py --table [--results DIR]
   bench/fidelity/fidelity.py --list
@@ -159,12 +159,15 @@ def arguments():
                              "twice their length")
     parser.add_argument("--two-hosts", action="store_true",
                         help="4 ranks, two on each of two hosts, which are network namespaces")
+    parser.add_argument("--means", action="store_true",
+                        help="replay schedules with means of times (--timing-detail statistics)")
     parser.add_argument("--hours", type=positive, default=3,
                         help="no row begins after that time; the next run goes on (3)")
     parser.add_argument("--build", default=os.path.join(ROOT, "build", "release"),
                         help="the build to measure (build/release)")
     parser.add_argument("--results",
-                        help="where the rows are (build/fidelity; --two-hosts: build/fidelity-two-hosts)")
+                        help="where the rows are (build/fidelity; --two-hosts: build/fidelity-two-hosts; "
+                             "--means: -means behind it)")
     parser.add_argument("--table", action="store_true", help="print the tables of the rows so far")
     parser.add_argument("--list", action="store_true", help="print targets, pairs and workloads")
     chosen = parser.parse_args()
@@ -173,6 +176,7 @@ def arguments():
     if chosen.results is None:
         chosen.results = os.path.join(ROOT, "build",
                                       "fidelity-two-hosts" if chosen.two_hosts else "fidelity")
+        chosen.results += "-means" if chosen.means else ""
     chosen.rounds = chosen.rounds or (3 if chosen.quick else 5)
     if chosen.doublings is None:
         chosen.doublings = 0 if chosen.quick else 3
@@ -300,7 +304,7 @@ def main():
                 launch = TwoHosts(network)
                 for name in chosen.workloads:
                     WORKLOADS[name].launch, WORKLOADS[name].ranks = launch, 4
-            measure(chosen, results, pool, Campaign(pool, work, chosen.results))
+            measure(chosen, results, pool, Campaign(pool, work, chosen.results, chosen.means))
             results.setMissing(pool.missing)
     print(f"\n{time.monotonic() - started:.0f} s\n")
     if time.monotonic() > chosen.until:

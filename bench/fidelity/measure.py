@@ -13,6 +13,7 @@ VARIES_PERCENT = 5
 # A recording that was disturbed keeps the disturbance as if it were computing, so the one with the
 # median time is kept.
 RECORDINGS = 3
+MEANS = ("--form", "compact", "--timing-detail", "statistics")
 
 
 class Recording:
@@ -23,6 +24,10 @@ class Recording:
 
     def schedule(self, order):
         return os.path.join(self.folder, f"schedule.{order}.json")
+
+    def means(self, order):
+        """The same with loops, and the means of their times."""
+        return os.path.join(self.folder, f"schedule.{order}.means.json")
 
     def facts(self):
         """`outside_s`: the time of the traced run from the end of MPI_Init to the beginning of
@@ -79,10 +84,12 @@ def _endOf(event, after, place, ends, recorded_ends):
 
 
 class Campaign:
-    """Measures rows. `work` is for what lasts as long as one run, `results` for what stays."""
+    """Measures rows. `work` is for what lasts as long as one run, `results` for what stays. With
+    `by_means`, replays have the means of times, and not the times."""
 
-    def __init__(self, pool, work, results):
+    def __init__(self, pool, work, results, by_means):
         self._pool, self._work, self._results = pool, work, results
+        self._by_means = by_means
 
     def recording(self, workload, target_name, factor):
         """Records the workload there, unless an earlier run of the campaign did."""
@@ -96,6 +103,8 @@ class Campaign:
         trace = traces[lengths.index(sorted(lengths)[RECORDINGS // 2])]
         for order in ("all", "none"):
             preprocess(trace, recording.schedule(order), order)
+            if self._by_means:
+                preprocess(trace, recording.means(order), order, *MEANS)
         schedule = readSchedule(recording.schedule("all"))
         facts = {"outside_s": max(spanOfMpi(trace) - spanOf(schedule), 0),
                  "alone_s": timeWithoutStorage(schedule), "recorded_s": lengths}
@@ -164,7 +173,8 @@ class Campaign:
         output = os.path.join(self._work, "replayed")
         shutil.rmtree(output, ignore_errors=True)
         as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-        words = [omnio(), "replay", recording.schedule(order), "--target",
+        schedule = recording.means(order) if self._by_means else recording.schedule(order)
+        words = [omnio(), "replay", schedule, "--target",
                  os.path.join(target.path, "replay"), "-o", output, "--timing", timing, "--no-trace",
                  *workload.launch.replayWords(workload.ranks)]
         ok(workload.launch.run(words, cwd=self._work, env=environment(**as_root), timeout=600),
@@ -174,8 +184,8 @@ class Campaign:
         return (total["makespan_ns"] - total["begin_ns"]) / 1e9, total["differences"]
 
 
-def preprocess(trace, path, order):
-    ok(run([omnio(), "preprocess", trace, "-o", path, "--timing", "dt", "--order", order]),
+def preprocess(trace, path, order, *options):
+    ok(run([omnio(), "preprocess", trace, "-o", path, "--timing", "dt", "--order", order, *options]),
        "preprocess")
 
 
