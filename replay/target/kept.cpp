@@ -11,6 +11,7 @@
 #include <optional>
 #include <system_error>
 #include <utility>
+#include <variant>
 
 #include "core/base/integers.hpp"
 #include "core/base/printable.hpp"
@@ -26,7 +27,8 @@ namespace fs = std::filesystem;
 // The next version of made-up content is another recipe.
 constexpr int kVersion = 1;
 
-// A file, as the note has it. All of it has to be as it was for the file to be kept.
+// A file, as the note has it. All of it has to be as it was for the file to be kept, and no file
+// has it all again once it was changed: an entry that is out of date does no harm.
 struct Entry {
   std::string recipe;
   std::uint64_t size = 0;
@@ -34,7 +36,8 @@ struct Entry {
   std::uint64_t inode = 0;
   std::int64_t changed_ns = 0;  // of the last change to the inode
 };
-using Note = std::map<std::string, Entry, std::less<>>;  // by location
+// By location. A file that was moved has an entry for the time before and one for the time after.
+using Note = std::multimap<std::string, Entry, std::less<>>;
 
 bool isRecipe(std::string_view text) {
   constexpr std::size_t kDigits = 16;
@@ -74,13 +77,16 @@ Note readNote(const fs::path& path) {
   return note;
 }
 
-base::Result<void> writeNote(const fs::path& path, const Note& note) {
+std::string entryText(const std::string& location, const Entry& entry) {
+  return fmt::format("{} {} {} {} {} {}", entry.recipe, entry.size, entry.written_ns, entry.inode,
+                     entry.changed_ns, location) +
+         '\0';
+}
+
+base::Result<void> writeNote(const fs::path& target, const Note& note) {
   std::string text;
-  for (const auto& [location, entry] : note) {
-    text += fmt::format("{} {} {} {} {} {}", entry.recipe, entry.size, entry.written_ns,
-                        entry.inode, entry.changed_ns, location);
-    text += '\0';
-  }
+  for (const auto& [location, entry] : note) text += entryText(location, entry);
+  const fs::path path = target / kNewInputsName;
   const int fd = raw::openAt(AT_FDCWD, path.c_str(),
                              O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
   if (fd < 0) return base::systemFailure(path, errno);
@@ -88,8 +94,43 @@ base::Result<void> writeNote(const fs::path& path, const Note& note) {
   const int error = errno;
   raw::closeFd(fd);
   if (!is_written) return base::systemFailure(path, error);
+  if (raw::renameAt(AT_FDCWD, path.c_str(), AT_FDCWD, (target / kInputsName).c_str()) != 0) {
+    return base::systemFailure(path, errno);
+  }
   return {};
 }
+
+// Adds entries to the note of a target, each at once.
+class NoteAppender {
+ public:
+  explicit NoteAppender(const fs::path& target) : path_(target / kInputsName) {}
+  NoteAppender(const NoteAppender&) = delete;
+  NoteAppender& operator=(const NoteAppender&) = delete;
+  ~NoteAppender() {
+    if (fd_ >= 0) raw::closeFd(fd_);
+  }
+
+  base::Result<void> append(const std::string& location, const Entry& entry) {
+    if (fd_ < 0) {
+      fd_ = raw::openAt(AT_FDCWD, path_.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+      const std::int64_t end = fd_ < 0 ? -1 : raw::seek(fd_, 0, SEEK_END);
+      if (end < 0) return base::systemFailure(path_, errno);
+      end_ = static_cast<std::uint64_t>(end);
+    }
+    // The first byte ends an entry of which a kill has left a part.
+    const std::string text = '\0' + entryText(location, entry);
+    if (!raw::writeWholeAt(fd_, text.data(), text.size(), end_)) {
+      return base::systemFailure(path_, errno);
+    }
+    end_ += text.size();
+    return {};
+  }
+
+ private:
+  const fs::path path_;
+  int fd_ = -1;
+  std::uint64_t end_ = 0;
+};
 
 // The directory and the name of a location in the tree; -1 where a directory is not there.
 std::pair<int, std::string> openParent(const Tree& tree, const std::string& location) {
@@ -125,35 +166,73 @@ std::optional<Entry> factsIn(const Tree& tree, const std::string& location) {
   return facts;
 }
 
-// The facts that a rename leaves as they were. It sets the time of the last change: that one is
-// compared before.
-bool isSameFile(const Entry& now, const Entry& noted) {
-  return now.size == noted.size && now.written_ns == noted.written_ns && now.inode == noted.inode;
-}
-
-// Modes, owners, attributes and further names change that time, and not that of the last write.
+// Modes, owners, attributes and further names change the last of these, and not the time of the
+// last write. So does moving the file, but not moving a directory that it is in.
 bool isAsNoted(const Entry& now, const Entry& noted) {
-  return isSameFile(now, noted) && now.changed_ns == noted.changed_ns;
+  return now.size == noted.size && now.written_ns == noted.written_ns && now.inode == noted.inode &&
+         now.changed_ns == noted.changed_ns;
 }
 
-// The directory beside the tree, open; -1 and errno.
-int openKept(const fs::path& target) {
-  return raw::openAt(AT_FDCWD, (target / kKeptName).c_str(),
-                     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+// The trees that were put aside: one, and more where replays were killed before they had taken
+// what they wanted.
+std::vector<Tree> treesAside(const fs::path& target) {
+  std::vector<Tree> trees;
+  std::error_code error;
+  for (fs::directory_iterator entry(target / kKeptName, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (base::Result<Tree> tree = Tree::open(entry->path())) trees.push_back(std::move(*tree));
+  }
+  return trees;
 }
 
-int renameAt(int from, const std::string& name, int to, const std::string& new_name) {
-  const long status = raw::systemCall(SYS_renameat2, from, name.c_str(), to, new_name.c_str(), 0U);
-  return status == 0 ? 0 : errno;
+base::Result<void> removeAside(const fs::path& target) {
+  std::error_code error;
+  fs::remove_all(target / kKeptName, error);  // removes links as such
+  if (error) return base::systemFailure(target / kKeptName, error.value(), "cannot remove");
+  return {};
 }
 
-// Moves a file that was put aside to its location. Returns an errno value, or 0.
-int moveInto(const Tree& tree, const std::string& location, int kept, const std::string& name) {
-  const auto [parent, last] = openParent(tree, location);
-  if (parent < 0) return errno;
-  const int error = renameAt(kept, name, parent, last);
-  raw::closeFd(parent);
+// Returns an errno value, or 0.
+int moveFile(const Tree& from, const Tree& to, const std::string& location) {
+  const auto [old_parent, name] = openParent(from, location);
+  if (old_parent < 0) return errno;
+  const auto [parent, same_name] = openParent(to, location);
+  const bool is_moved =
+      parent >= 0 && raw::renameAt(old_parent, name.c_str(), parent, name.c_str()) == 0;
+  const int error = is_moved ? 0 : errno;
+  raw::closeFd(old_parent);
+  if (parent >= 0) raw::closeFd(parent);
   return error;
+}
+
+// Moves a file that was kept to its location in the new tree. Returns its facts there, or why it is
+// made anew.
+std::variant<Entry, std::string> takeInput(const std::vector<Tree>& aside, const Tree& tree,
+                                           const std::string& location, const Note& note,
+                                           const std::string& recipe, std::uint64_t size) {
+  const auto [first, last] = note.equal_range(location);
+  const auto is_wanted = [&recipe](const auto& noted) { return noted.second.recipe == recipe; };
+  if (std::none_of(first, last, is_wanted)) {
+    const std::uint64_t old_size = first->second.size;
+    return old_size != size ? fmt::format("it had {} bytes, and has {} now", old_size, size)
+                            : std::string("its content is made otherwise now");
+  }
+  for (const Tree& old : aside) {
+    std::optional<Entry> now = factsIn(old, location);
+    const auto is_same = [&](const auto& noted) {
+      return is_wanted(noted) && isAsNoted(*now, noted.second);
+    };
+    if (!now || std::none_of(first, last, is_same)) continue;
+    if (const int error = moveFile(old, tree, location)) {
+      return "it could not be moved: " + std::generic_category().message(error);
+    }
+    // Moving has set the time of the last change.
+    now = factsIn(tree, location);
+    if (!now) break;
+    now->recipe = recipe;
+    return std::move(*now);
+  }
+  return "it was changed since it was made";
 }
 
 // Whether a replay may keep the file: nothing but reads changes it.
@@ -180,39 +259,36 @@ bool isOfKeptInputs(const fs::directory_entry& entry) {
   const fs::path name = entry.path().filename();
   const fs::file_type type = entry.symlink_status(error).type();
   return (name == kKeptName && type == fs::file_type::directory) ||
-         (name == kInputsName && type == fs::file_type::regular);
+         ((name == kInputsName || name == kNewInputsName) && type == fs::file_type::regular);
 }
 
 base::Result<void> putInputsAside(const fs::path& target) {
-  const Note note = readNote(target / kInputsName);
-  if (note.empty()) return {};
-  // One that is there was not finished: the note is moved last.
-  if (raw::mkdirAt(AT_FDCWD, (target / kKeptName).c_str(), 0755) != 0 && errno != EEXIST) {
-    return base::systemFailure(target / kKeptName, errno);
+  if (readNote(target / kInputsName).empty()) return {};
+  const fs::path aside = target / kKeptName;
+  if (raw::mkdirAt(AT_FDCWD, aside.c_str(), 0755) != 0 && errno != EEXIST) {
+    return base::systemFailure(aside, errno);
   }
-  const int kept = openKept(target);
-  if (kept < 0) return base::systemFailure(target / kKeptName, errno);
-  const base::Result<Tree> tree = Tree::open(target / kTreeName);
-  if (tree) {
-    for (const auto& [location, entry] : note) {
-      const auto [parent, name] = openParent(*tree, location);
-      if (parent < 0) continue;
-      const std::optional<Entry> now = factsOf(parent, name);
-      if (now && isAsNoted(*now, entry)) renameAt(parent, name, kept, entry.recipe);
-      raw::closeFd(parent);
-    }
+  const fs::path tree = target / kTreeName;
+  int error = EEXIST;
+  for (int number = 1; error == EEXIST || error == ENOTEMPTY; ++number) {
+    const fs::path name = aside / std::to_string(number);
+    error = raw::renameAt(AT_FDCWD, tree.c_str(), AT_FDCWD, name.c_str()) == 0 ? 0 : errno;
   }
-  raw::closeFd(kept);
-  std::error_code error;
-  fs::rename(target / kInputsName, target / kKeptName / kInputsName, error);
-  if (error) return base::systemFailure(target / kInputsName, error.value());
-  return {};
+  if (error == 0) return {};
+  raw::systemCall(SYS_unlinkat, AT_FDCWD, aside.c_str(), AT_REMOVEDIR);  // if it is empty
+  // As where directories have got another project id (EXDEV).
+  return base::failure(base::Code::kSystem,
+                       "{} cannot be moved to {}, from where --inputs keep takes the inputs: {}; "
+                       "replay once with --inputs make",
+                       base::printable(tree.native()), base::printable(aside.native()),
+                       std::generic_category().message(error));
 }
 
-void forgetInputs(const fs::path& target) {
+base::Result<void> forgetInputs(const fs::path& target) {
   std::error_code ignored;
   fs::remove(target / kInputsName, ignored);
-  fs::remove_all(target / kKeptName, ignored);  // removes links as such
+  fs::remove(target / kNewInputsName, ignored);
+  return removeAside(target);
 }
 
 base::Result<KeptInputs> takeInputs(const Targets& targets, const Plan& plan, const Trees& trees,
@@ -220,49 +296,28 @@ base::Result<KeptInputs> takeInputs(const Targets& targets, const Plan& plan, co
   KeptInputs inputs{.is_kept = std::vector<bool>(plan.files.size(), false), .remade = {}};
   for (std::uint32_t tree = 0; tree < targets.size(); ++tree) {
     const fs::path& target = targets[tree].directory;
-    const int kept = openKept(target);
-    if (kept < 0) continue;
-    const Note note = readNote(target / kKeptName / kInputsName);
-    Note taken;
+    const std::vector<Tree> aside = treesAside(target);
+    if (aside.empty()) continue;
+    const Note note = readNote(target / kInputsName);
+    NoteAppender appender(target);
     for (std::size_t i = 0; i < plan.files.size(); ++i) {
       const PlannedFile& file = plan.files[i];
-      const auto noted = note.find(file.location);
-      if (file.tree != tree || !isKeepable(plan, i) || noted == note.end()) continue;
-      const std::string recipe = recipeOf(plan, i, content);
-      const std::string name = base::printable(file.location);
-      if (noted->second.recipe != recipe) {
-        const std::uint64_t size = *wantedSize(plan, file);
-        inputs.remade.push_back(
-            noted->second.size != size
-                ? fmt::format("{}: it had {} bytes, and has {} now", name, noted->second.size, size)
-                : fmt::format("{}: its content is made otherwise now", name));
+      if (file.tree != tree || !isKeepable(plan, i) || !note.contains(file.location)) continue;
+      const auto taken = takeInput(aside, trees[tree], file.location, note,
+                                   recipeOf(plan, i, content), *wantedSize(plan, file));
+      if (const auto* why_not = std::get_if<std::string>(&taken)) {
+        inputs.remade.push_back(base::printable(file.location) + ": " + *why_not);
         continue;
       }
-      const std::optional<Entry> now = factsOf(kept, recipe);
-      if (!now || !isSameFile(*now, noted->second)) {
-        inputs.remade.push_back(fmt::format("{}: it was changed since it was made", name));
-        continue;
-      }
-      if (const int error = moveInto(trees[tree], file.location, kept, recipe)) {
-        inputs.remade.push_back(fmt::format("{}: it could not be moved: {}", name,
-                                            std::generic_category().message(error)));
-        continue;
-      }
-      inputs.is_kept[i] = true;
-      // Moving has set the time of the last change.
-      if (auto entry = factsIn(trees[tree], file.location)) {
-        entry->recipe = recipe;
-        taken.emplace(file.location, std::move(*entry));
-      }
-    }
-    raw::closeFd(kept);
-    // At once: preparing the others may take long, and be interrupted.
-    if (!taken.empty()) {
-      const auto noted = writeNote(target / kInputsName, taken);
+      // At once: whenever this replay is killed, the next one finds what was moved so far.
+      const auto noted = appender.append(file.location, std::get<Entry>(taken));
       if (!noted) return noted.failure();
+      inputs.is_kept[i] = true;
     }
-    std::error_code ignored;
-    fs::remove_all(target / kKeptName, ignored);  // removes links as such
+  }
+  // Before other files are made, which may need the room.
+  for (const Target& target : targets) {
+    if (const auto removed = removeAside(target.directory); !removed) return removed.failure();
   }
   return inputs;
 }
@@ -279,8 +334,8 @@ base::Result<void> noteInputs(const Targets& targets, const Plan& plan, const Tr
     notes[file.tree].emplace(file.location, std::move(*entry));
   }
   for (std::size_t i = 0; i < targets.size(); ++i) {
-    if (notes[i].empty()) continue;
-    const auto written = writeNote(targets[i].directory / kInputsName, notes[i]);
+    const fs::path& target = targets[i].directory;
+    const auto written = notes[i].empty() ? forgetInputs(target) : writeNote(target, notes[i]);
     if (!written) return written.failure();
   }
   return {};

@@ -115,7 +115,8 @@ base::Result<Look> lookAt(const fs::path& target) {
 
 base::Result<Look> lookAndRefuse(const fs::path& target, bool fresh) {
   base::Result<Look> look = lookAt(target);
-  if (!look || !look->has_tree || fresh) return look;
+  if (!look || !look->has_tree) return look;
+  if (fresh) return look;
   if (look->is_adopted) {
     const base::Result<fs::path> left = leftIn(target);
     if (!left) return left.failure();
@@ -153,11 +154,10 @@ base::Result<fs::path> makeTree(const fs::path& target, bool fresh, bool keeps) 
   if (marker < 0) return base::systemFailure(real / kMarkerName, errno);
   raw::closeFd(marker);
   const fs::path tree = real / kTreeName;
-  if (!keeps) {
-    forgetInputs(real);
-  } else if (look->has_tree) {
-    if (const auto aside = putInputsAside(real); !aside) return aside.failure();
-  }
+  const auto settled = !keeps           ? forgetInputs(real)
+                       : look->has_tree ? putInputsAside(real)
+                                        : base::Result<void>();
+  if (!settled) return settled.failure();
   if (look->is_adopted && look->has_tree) {
     if (!fresh) return tree;
     if (const auto removed = removeLeft(real); !removed) return removed.failure();

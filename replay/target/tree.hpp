@@ -13,17 +13,18 @@ namespace omnio::replay {
 
 inline constexpr const char* kTreeName = "tree";
 inline constexpr const char* kMarkerName = ".omnio-replay";
-// Inputs that are kept for the next replay (kept.hpp): where they are while the tree is made anew,
-// and the note about them.
+// Inputs that are kept for the next replay (kept.hpp): where the old tree is while the new one is
+// made, the note about them, and the name of that until it is complete.
 inline constexpr const char* kKeptName = ".omnio-kept";
 inline constexpr const char* kInputsName = ".omnio-inputs";
+inline constexpr const char* kNewInputsName = ".omnio-inputs.new";
 // How the name of a file begins that a node leaves in its own directory for a moment.
 inline constexpr const char* kNodeMark = ".omnio-node.";
 
 // Makes the target and an empty tree in it, or takes one of directories alone where the target was
 // adopted; what an earlier replay left is removed if `fresh`, else refused. Returns the tree's
-// absolute path, without links in it. `keeps`: inputs of an earlier replay that are to be kept are
-// put aside (kept.hpp). One process of a replay does this.
+// absolute path, without links in it. `keeps`: a tree with inputs that are to be kept is put aside
+// (kept.hpp). One process of a replay does this.
 base::Result<std::filesystem::path> makeTree(const std::filesystem::path& target, bool fresh,
                                              bool keeps = false);
 // Takes away again what makeTree() has made in the target.

@@ -298,14 +298,13 @@ def recipes(home, **changed):
 def checkInterrupted(checks, work, home, target, again, wanted):
     """What was kept is not lost with a replay that ends before its inputs are prepared."""
     names, gone = wanted
-    with open(os.path.join(target, ".omnio-inputs"), "rb") as note:
-        recipe_of = {entry.split(b" ", 5)[5].decode(): entry.split(b" ", 1)[0].decode()
-                     for entry in note.read().split(b"\0") if entry}
-    # Ended while files were put aside.
-    aside = emptied(os.path.join(target, ".omnio-kept"))
-    inode = os.stat(os.path.join(target, "tree", "in")).st_ino
-    os.rename(os.path.join(target, "tree", "in"), os.path.join(aside, recipe_of["in"]))
-    again("ended in between", names, [gone], aside={"in": os.path.join(aside, recipe_of["in"])})
+    # Ended when the tree was put aside.
+    aside = os.path.join(target, ".omnio-kept", "1")
+    os.mkdir(os.path.dirname(aside))
+    os.rename(os.path.join(target, "tree"), aside)
+    inode = os.stat(os.path.join(aside, "in")).st_ino
+    again("ended in between", names, [gone], options=(),
+          aside={name: os.path.join(aside, name) for name in names})
     checks.equal(os.stat(os.path.join(target, "tree", "in")).st_ino, inode, "ended in between: in")
     # Ended when those that were kept were there, and others were not: no file may be so long.
     path = write(os.path.join(work, "kept.long.json"), recipes(home, long=40 * MIB))
@@ -316,7 +315,7 @@ def checkInterrupted(checks, work, home, target, again, wanted):
     checks.that(ended.status != 0, f"a limit of file sizes: {ended}")
     checks.equal(sorted(os.listdir(target)), [".omnio-inputs", ".omnio-replay", "tree"],
                  f"a limit of file sizes: it was preparing: {ended}")
-    again("ended while others were made", names)  # the note names none that is gone
+    again("ended while others were made", names, [gone])
 
 
 def checkKept(checks, work, home):
