@@ -27,6 +27,22 @@ dev_t fileSystemOf(const fs::path& path) {
   return status == 0 ? facts.st_dev : 0;
 }
 
+// The mount that a path, which is not followed, is reached by: the same file system may be mounted
+// in two places. 0 where the kernel does not tell it (before Linux 5.8).
+std::uint64_t mountOf(const fs::path& path) {
+  struct statx facts {};
+  const long status =
+      raw::systemCall(SYS_statx, AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, STATX_MNT_ID, &facts);
+  return status == 0 && (facts.stx_mask & STATX_MNT_ID) != 0 ? facts.stx_mnt_id : 0;
+}
+
+base::Failure onOtherFileSystem(const fs::path& directory) {
+  return base::failure(base::Code::kInvalid,
+                       "{} is on another file system than the target around it, or mounted there; "
+                       "unmount it first",
+                       base::printable(directory.native()));
+}
+
 // Everything below a directory, without following links: use(path, is_directory), until it returns
 // false. Refuses other file systems in it, whose files no replay has made.
 base::Result<void> eachBelow(const fs::path& directory,
@@ -37,10 +53,7 @@ base::Result<void> eachBelow(const fs::path& directory,
        entry.increment(error)) {
     const bool is_directory = entry->symlink_status(error).type() == fs::file_type::directory;
     if (is_directory && fileSystemOf(entry->path()) != device) {
-      return base::failure(base::Code::kInvalid,
-                           "{} is on another file system than the target around it; an adopted "
-                           "target has one",
-                           base::printable(entry->path().native()));
+      return onOtherFileSystem(entry->path());
     }
     if (error || !use(entry->path(), is_directory)) break;
   }
@@ -136,6 +149,22 @@ base::Result<Adoption> adoptTarget(const fs::path& target) {
   std::error_code ignored;
   if (is_of_replay) fs::resize_file(target / kMarkerName, 0, ignored);
   return adoption;
+}
+
+base::Result<void> checkOneFileSystem(const fs::path& target) {
+  const fs::path tree = target / kTreeName;
+  const fs::path around = target / "";  // a link to the target is followed
+  const std::uint64_t mount = mountOf(around);
+  if (fileSystemOf(tree) != fileSystemOf(around) || mountOf(tree) != mount) {
+    return onOtherFileSystem(tree);
+  }
+  fs::path mounted;
+  const auto read = eachBelow(tree, [&](const fs::path& path, bool is_directory) {
+    if (is_directory && mountOf(path) != mount) mounted = path;
+    return mounted.empty();
+  });
+  if (!read || mounted.empty()) return read;
+  return onOtherFileSystem(mounted);
 }
 
 base::Result<fs::path> leftIn(const fs::path& target) {

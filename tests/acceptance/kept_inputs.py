@@ -7,7 +7,7 @@ import shutil
 
 import devices
 from hostile_schedules import factsOf
-from omnio_testing import Checks, WorkDirectory, environment, mpirun, omnio, run, skipTest
+from omnio_testing import Checks, WorkDirectory, emptied, environment, mpirun, omnio, run, skipTest
 from replay_testing import MPI_ENVIRONMENT, closed, file, replay, report, schedule, write
 from several_targets import found, read
 
@@ -97,6 +97,38 @@ def checkKilled(checks, work):
     checks.equal(sorted(os.listdir(target.path)), [".omnio-replay", "tree"], "make after a kill: left")
 
 
+def checkMounts(checks, work):
+    """A tree with a mount in it cannot be removed, and a rename does not lead out of a mount: such trees are
+    refused before anything is changed."""
+    target = Target(work, "mounts")
+    done = target.replay("--inputs", "keep")
+    checks.equal(done.status, 0, f"the first: {done}")
+    before = inputsIn(target.tree)
+    outside = emptied(os.path.join(work, "mounts.outside"))
+    write(os.path.join(outside, "canary"), "precious")
+    inside = os.path.join(target.tree, "d1")
+    # The second is the same file system as the one around it.
+    for what, mount in (("another file system", ["mount", "-t", "tmpfs", "-o", "size=1m", "none"]),
+                        ("the same file system", ["mount", "--bind", outside])):
+        for where in (inside, target.tree):
+            devices.must(*mount, where)
+            try:
+                canary = write(os.path.join(where, "canary"), "precious")
+                facts = factsOf(target.path)
+                for options in (("--inputs", "keep"), ()):
+                    refused = target.replay("--fresh", *options)
+                    lines = refused.err.decode().splitlines()
+                    print(f"{what}, {options}: {lines}")
+                    checks.equal(refused.status, 1, f"{what}: {refused}")
+                    checks.that(len(lines) == 1 and f"{where} is on another file system" in lines[0],
+                                f"{what}: {lines}")
+                    checks.that(factsOf(target.path) == facts, f"{what}: nothing is changed")
+                    checks.that(os.path.exists(canary), f"{what}: its file")
+            finally:
+                devices.must("umount", where)
+    checks.equal(target.checkAgain(checks, "unmounted", before, len(FILES)), len(FILES), "unmounted: all")
+
+
 def checkProjects(checks, work):
     """Where directories hand down another project id than before, no rename leads into them, though all is one
     file system. A replay says so before it changes anything, and how to go on."""
@@ -123,7 +155,7 @@ def main():
         skipTest("a replay needs MPI")
     checks = Checks()
     with WorkDirectory() as work:
-        for name, case in (("kills", checkKilled), ("project ids", checkProjects)):
+        for name, case in (("kills", checkKilled), ("mounts", checkMounts), ("project ids", checkProjects)):
             with checks.case(name):
                 try:
                     case(checks, work)
