@@ -157,7 +157,7 @@ base::Result<fs::path> prepareOutput(const Request& request) {
     fits = checkSources(*plan, request.targets, request.node_local);
     if (fits) fits = checkNamesForMpi(request, *plan);
     if (fits) fits = checkTargetRoom(request, *plan);
-    for (const std::string& sentence : unusedTargets(request.targets, *plan)) {
+    for (const std::string& sentence : unusedTargets(request.targets, request.node_local, *plan)) {
       fmt::print(stderr, "{}: {}\n", request.program, base::safeText(sentence));
     }
   }

@@ -194,7 +194,8 @@ int replayOnce(const ReplayOptions& options, std::optional<base::StopsHeld>& hel
   if (lacks_data && !options.is_told) {
     printFailure(replay::lackSentence(request.schedule, plan->global));
   }
-  for (const std::string& sentence : replay::unusedTargets(request.targets, *plan)) {
+  for (const std::string& sentence :
+       replay::unusedTargets(request.targets, request.node_local, *plan)) {
     if (!options.is_told) printFailure(sentence);
   }
   const int processes =
@@ -334,7 +335,8 @@ int runDry(const ReplayOptions& options) {
   if (lacks_data) {
     printFailure(replay::lackSentence(request.schedule, dry->overview.plan.global));
   }
-  for (const std::string& sentence : replay::unusedTargets(request.targets, dry->overview.plan)) {
+  for (const std::string& sentence :
+       replay::unusedTargets(request.targets, request.node_local, dry->overview.plan)) {
     printFailure(sentence);
   }
   const int printed = options.json ? printJson(replay::jsonOf(*dry)) : printAll(textOf(*dry));

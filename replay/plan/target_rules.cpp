@@ -38,6 +38,8 @@ TreeChoice::Complaint TreeChoice::choose(PlannedFile& file) {
     file.tree = kNodeTree;
     return std::nullopt;
   }
+  // Nothing of it is made in a target.
+  if (name == nullptr && file.origin == Origin::kInPlace) return std::nullopt;
   const auto found = std::ranges::find(rules_.names, name == nullptr ? std::string() : *name);
   if (found != rules_.names.end()) {
     file.tree = static_cast<std::uint32_t>(found - rules_.names.begin());

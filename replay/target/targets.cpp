@@ -300,12 +300,20 @@ base::Result<void> noteDirectoriesOnNode(const fs::path& node_local, const Plan&
   return noteNewDirectories(node_local, tree, directoriesOf(plan, is_on_node));
 }
 
-std::vector<std::string> unusedTargets(const Targets& targets, const Plan& plan) {
+std::vector<std::string> unusedTargets(const Targets& targets, const fs::path& node_local,
+                                       const Plan& plan) {
   std::vector<std::string> sentences;
+  const auto add = [&sentences](const std::string& option) {
+    sentences.push_back(option + ": no file of the schedule goes there");
+  };
   for (std::uint32_t i = 0; i < targets.size(); ++i) {
-    const bool is_used = std::ranges::find(plan.files, i, &PlannedFile::tree) != plan.files.end();
-    if (is_used || targets[i].name.empty()) continue;
-    sentences.push_back(optionText(targets[i]) + ": no file of the schedule goes there");
+    const bool is_used = std::ranges::any_of(plan.files, [i](const PlannedFile& file) {
+      return file.tree == i && file.origin != Origin::kInPlace;
+    });
+    if (!is_used && !targets[i].name.empty()) add(optionText(targets[i]));
+  }
+  if (!node_local.empty() && !usesNodeTree(node_local, plan)) {
+    add("--node-local " + base::printable(node_local.native()));
   }
   return sentences;
 }

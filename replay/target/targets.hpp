@@ -71,7 +71,9 @@ base::Result<void> noteDirectories(const Targets& targets, const Plan& plan, con
 base::Result<void> noteDirectoriesOnNode(const std::filesystem::path& node_local, const Plan& plan,
                                          const Tree& tree,
                                          const std::function<bool(std::size_t)>& is_on_node);
-// A sentence for each target with a name to which no file of the plan goes.
-std::vector<std::string> unusedTargets(const Targets& targets, const Plan& plan);
+// A sentence for each target with a name, and for the directory of the nodes, to which no file of
+// the plan goes.
+std::vector<std::string> unusedTargets(const Targets& targets,
+                                       const std::filesystem::path& node_local, const Plan& plan);
 
 }  // namespace omnio::replay

@@ -64,6 +64,14 @@ TEST(TargetRules, FilesOnNodesStayThereUnlessAMapMatches) {
   EXPECT_EQ(file.tree, 1U);
 }
 
+TEST(TargetRules, AnInputThatIsReadInPlaceNeedsNoTarget) {
+  TreeChoice choice({.names = {"fast"}});
+  PlannedFile file = named("a");
+  EXPECT_TRUE(choice.choose(file));
+  file.origin = Origin::kInPlace;
+  EXPECT_FALSE(choice.choose(file));
+}
+
 TEST(TargetRules, WithoutAPlainTargetEachFileNeedsAMap) {
   TreeChoice choice({.names = {"fast"}, .maps = {{"/app/a", "fast"}, {"/none", "fast"}}});
   PlannedFile file = named("a");

@@ -113,9 +113,14 @@ TEST(Targets, TargetsOfOneFileSystemShareItsRoom) {
   EXPECT_TRUE(fits.failure().sentence.starts_with(names)) << fits.failure().sentence;
   plan.files.pop_back();
   EXPECT_TRUE(checkTargetsRoom(targets, plan));
-  EXPECT_EQ(unusedTargets(targets, plan),
-            std::vector<std::string>{"--target x=" + (directory / "b").native() +
-                                     ": no file of the schedule goes there"});
+  const std::string none = ": no file of the schedule goes there";
+  const std::vector<std::string> unused = {"--target x=" + (directory / "b").native() + none,
+                                           "--node-local /disk" + none};
+  EXPECT_EQ(unusedTargets(targets, "/disk", plan), unused);
+  plan.files.front().tree = kNodeTree;
+  plan.files.emplace_back().tree = 1;
+  EXPECT_TRUE(unusedTargets(targets, "/disk", plan).empty());
+  EXPECT_TRUE(unusedTargets(targets, {}, plan).empty());
 }
 
 }  // namespace
