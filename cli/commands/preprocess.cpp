@@ -92,6 +92,37 @@ std::optional<std::string> whyNotRanks(const PreprocessOptions& options,
   return {};
 }
 
+// Why options cannot be used together, or as they are.
+std::optional<std::string> whyNotTogether(const PreprocessOptions& options,
+                                          const preprocess::Settings& settings) {
+  const bool has_exact_times = settings.form.has_exact_times;
+  if (settings.check && !has_exact_times) {
+    return "--check: with --timing-detail statistics a schedule has other times than the trace";
+  }
+  if (!settings.form.is_compact && !has_exact_times) {
+    return "--timing-detail statistics: only the compact form has them (--form compact)";
+  }
+  if (settings.check && options.repeat_scale != 1) {
+    return "--check: with --repeat-scale a schedule does not say what the trace does";
+  }
+  return whyNotRanks(options, settings);
+}
+
+// Why sizes cannot be changed so.
+std::optional<std::string> whyNotSizes(const PreprocessOptions& options,
+                                       const preprocess::Settings& settings,
+                                       const preprocess::SizeRules& sizes) {
+  if (settings.layer == event::IoLayer::kMpi && sizes.changesSizes()) {
+    return fmt::format("--size-scale {}: sizes of calls of MPI-IO (--layer mpi) cannot be scaled",
+                       base::printable(options.size_scales.back()));
+  }
+  if (settings.keep_below > 0 && !sizes.changesSizes()) {
+    return fmt::format("--keep-below {}: no size changes without --size-scale",
+                       settings.keep_below);
+  }
+  return {};
+}
+
 preprocess::scale::RankSettings rankSettingsOf(const PreprocessOptions& options) {
   using preprocess::scale::Stride;
   return {
@@ -109,43 +140,15 @@ int runPreprocess(const PreprocessOptions& options) {
   settings.order = *base::valueOf(model::kOrders, options.order);
   settings.form = {.is_compact = options.form == "compact",
                    .has_exact_times = options.timing_detail == "exact"};
-  if (settings.check && !settings.form.has_exact_times) {
-    return fail(base::failure(base::Code::kInvalid,
-                              "--check: with --timing-detail statistics a schedule has other times "
-                              "than the trace"),
-                kWrongUsage);
-  }
-  if (!settings.form.is_compact && !settings.form.has_exact_times) {
-    return fail(base::failure(base::Code::kInvalid,
-                              "--timing-detail statistics: only the compact form has them (--form "
-                              "compact)"),
-                kWrongUsage);
-  }
-  if (settings.check && options.repeat_scale != 1) {
-    return fail(base::failure(base::Code::kInvalid,
-                              "--check: with --repeat-scale a schedule does not say what the trace "
-                              "does"),
-                kWrongUsage);
-  }
-  if (const auto wrong = whyNotRanks(options, settings)) {
+  if (const auto wrong = whyNotTogether(options, settings)) {
     return fail({base::Code::kInvalid, *wrong}, kWrongUsage);
   }
   if (options.layer == "mpi") settings.layer = event::IoLayer::kMpi;
   const base::Result<preprocess::SizeRules> sizes =
       preprocess::SizeRules::read(options.size_scales);
   if (!sizes) return fail(sizes.failure(), kWrongUsage);
-  if (settings.layer == event::IoLayer::kMpi && sizes->changesSizes()) {
-    return fail(base::failure(base::Code::kInvalid,
-                              "--size-scale {}: sizes of calls of MPI-IO (--layer mpi) cannot be "
-                              "scaled",
-                              base::printable(options.size_scales.back())),
-                kWrongUsage);
-  }
-  if (settings.keep_below > 0 && !sizes->changesSizes()) {
-    return fail(
-        base::failure(base::Code::kInvalid, "--keep-below {}: no size changes without --size-scale",
-                      settings.keep_below),
-        kWrongUsage);
+  if (const auto wrong = whyNotSizes(options, settings, *sizes)) {
+    return fail({base::Code::kInvalid, *wrong}, kWrongUsage);
   }
   settings.size_scale = sizes->plain();
   settings.size_scales = sizes->patterns();
