@@ -29,11 +29,6 @@ struct RankRange {
 // By job.
 using RangeByJob = std::vector<RankRange>;
 
-// Keys of places in a file.
-bool isPlaceOfRank(std::string_view key) {
-  return key == "offset" || key == "position" || key == "disp" || key == "length";
-}
-
 std::string rangeText(const RankRange& range) {
   return range.size() == 1 ? fmt::format("rank {}", range.first)
                            : fmt::format("ranks {} to {}", range.first, range.last);
@@ -479,10 +474,8 @@ class ClassFinder {
             const KindFacts& facts = jobs_[0].schedule->factsOf(event.kind);
             const std::string file = fileOfClass(of_class, event);
             for (std::size_t i = 0; i < facts.keys.size(); ++i) {
-              const bool is_place =
-                  isPlaceOfRank(facts.keys[i]) || (facts.seeks && facts.keys[i] == "result");
               RankCountFunction& number = event.numbers[i];
-              if (!is_place || number.per_rank.constant == 0) continue;
+              if (!isPlaceInFile(facts, i) || number.per_rank.constant == 0) continue;
               const auto begin =
                   begins.try_emplace({facts.symbol, i, file}, number.base.constant).first;
               begin->second = std::min(begin->second, number.base.constant);

@@ -16,6 +16,12 @@ bool isDescriptorKey(std::string_view key) {
   return std::ranges::find(kKeys, key) != std::end(kKeys);
 }
 
+bool isPlaceInFile(const KindFacts& facts, std::size_t number) {
+  constexpr std::string_view kKeys[] = {"offset", "position", "length", "range_offset", "disp"};
+  const std::string& key = facts.keys[number];
+  return std::ranges::find(kKeys, key) != std::end(kKeys) || (facts.seeks && key == "result");
+}
+
 std::string nameOf(const RecordedThread& thread) {
   return thread.head.thread == 0
              ? fmt::format("rank {}", thread.head.rank)

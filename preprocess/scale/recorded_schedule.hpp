@@ -62,6 +62,8 @@ struct EventKinds {
 
 // The key names a descriptor that the line uses.
 bool isDescriptorKey(std::string_view key);
+// The number is a place in a file.
+bool isPlaceInFile(const KindFacts& facts, std::size_t number);
 
 struct RecordedThread {
   model::ScheduleThread head;

@@ -32,11 +32,6 @@ bool isHandleKey(std::string_view key) {
   return key == "request" || key == "requests" || key == "mapping";
 }
 
-// Keys of places in a file, which lie behind what the time steps write, where they do so.
-bool isPlaceKey(std::string_view key) {
-  return key == "offset" || key == "position" || key == "length" || key == "range_offset";
-}
-
 std::optional<std::size_t> indexOf(const std::vector<std::string>& keys, std::string_view key) {
   const auto found = std::ranges::find(keys, key);
   return found == keys.end() ? std::nullopt
@@ -383,8 +378,8 @@ class Repeater {
   // Where the number is a place in a file that the time steps use.
   const FileRegions* regionsOf(int rank, const EventRecord& event, std::size_t i) const {
     const KindFacts& facts = schedule_.factsOf(event.kind);
-    const bool is_place = isPlaceKey(facts.keys[i]) || (facts.seeks && facts.keys[i] == "result");
-    const auto fd = is_place && countsBytes(facts) ? indexOf(facts.keys, "fd") : std::nullopt;
+    const auto fd =
+        isPlaceInFile(facts, i) && countsBytes(facts) ? indexOf(facts.keys, "fd") : std::nullopt;
     const auto file = fd ? fileOf(rank, event.numbers[*fd]) : std::nullopt;
     const auto found = file ? regions_.find(*file) : regions_.end();
     return found == regions_.end() ? nullptr : &found->second;
