@@ -3,38 +3,30 @@
 #include "core/model/schedule_reader.hpp"
 
 namespace omnio::model {
-namespace {
+Rewriter::Complaint Rewriter::global(const ScheduleGlobal& global) {
+  writer_.global(global);
+  return {};
+}
 
-class Rewriter final : public ScheduleSink {
- public:
-  explicit Rewriter(ScheduleWriter& writer) : writer_(writer) {}
+Rewriter::Complaint Rewriter::file(FileNumber /*number*/, const ScheduleFile& file) {
+  writer_.file(file);
+  return {};
+}
 
-  Complaint global(const ScheduleGlobal& global) override {
-    writer_.global(global);
-    return {};
-  }
-  Complaint file(FileNumber /*number*/, const ScheduleFile& file) override {
-    writer_.file(file);
-    return {};
-  }
-  Complaint beginThread(const ScheduleThread& thread) override {
-    writer_.beginThread(thread);
-    return {};
-  }
-  Complaint event(const ScheduleEvent& event) override {
-    writer_.event(event);
-    return {};
-  }
-  Complaint endThread() override {
-    writer_.endThread();
-    return {};
-  }
+Rewriter::Complaint Rewriter::beginThread(const ScheduleThread& thread) {
+  writer_.beginThread(thread);
+  return {};
+}
 
- private:
-  ScheduleWriter& writer_;
-};
+Rewriter::Complaint Rewriter::event(const ScheduleEvent& event) {
+  writer_.event(event);
+  return {};
+}
 
-}  // namespace
+Rewriter::Complaint Rewriter::endThread() {
+  writer_.endThread();
+  return {};
+}
 
 base::Result<void> rewriteSchedule(const std::filesystem::path& from,
                                    const std::filesystem::path& to, ScheduleForm form) {

@@ -51,35 +51,6 @@ class Lines final : public ScheduleSink {
   std::vector<std::string> lines_;
 };
 
-// Writes what it is given.
-class Copy final : public ScheduleSink {
- public:
-  explicit Copy(ScheduleWriter& writer) : writer_(writer) {}
-  Complaint global(const ScheduleGlobal& global) override {
-    writer_.global(global);
-    return {};
-  }
-  Complaint file(FileNumber, const ScheduleFile& file) override {
-    writer_.file(file);
-    return {};
-  }
-  Complaint beginThread(const ScheduleThread& thread) override {
-    writer_.beginThread(thread);
-    return {};
-  }
-  Complaint event(const ScheduleEvent& event) override {
-    writer_.event(event);
-    return {};
-  }
-  Complaint endThread() override {
-    writer_.endThread();
-    return {};
-  }
-
- private:
-  ScheduleWriter& writer_;
-};
-
 class Compact : public testing::Test {
  protected:
   std::string path() const { return directory_ / "s.json"; }
@@ -421,7 +392,7 @@ TEST_F(Compact, IsReadBackBeforeItTakesThePlaceOfTheOldOne) {
   test::writeAll(original, schedule(namesOfTurns(1, 20), {{turns(0, 20)}}));
   test::writeAll(path(), "the old one");
   ScheduleWriter writer(path(), kExact);
-  Copy copy(writer);
+  Rewriter copy(writer);
   ASSERT_TRUE(readSchedule(original, copy));
   ASSERT_TRUE(writer.complete());
   Lines lines;
