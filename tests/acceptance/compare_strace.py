@@ -13,6 +13,7 @@ import sys
 
 from io_comparison import compareCounts, compareOwnCounts, ownCounts, streamCalls
 from io_counts import Selection, countEvents, isOwn, plainCall, withoutRandomNames
+from lammps_input import writeMelt
 from omnio_testing import (Checks, WorkDirectory, defaultFilters, emptied, environment, mpirun,
                            program, readLog, run, skipTest, stats, trace, omnio)
 from strace_counts import OPTIONS, countStraceFile
@@ -24,18 +25,7 @@ SERIAL = ["c_posix", "c_posix_lfs", "c_posix_fortified", "c_posix_lfs_fortified"
 MPI = ["c_mpi", "fortran_mpi_mpif", "fortran_mpi_mpi", "fortran_mpi_f08"]
 EXITS = ["exit", "_exit", "_Exit", "quick_exit", "abort", "segv", "pthread_exit", "exec_fails"]
 
-MELT = """\
-units lj
-atom_style atomic
-lattice fcc 0.8442
-region box block 0 6 0 6 0 6
-create_box 1 box
-create_atoms 1 box
-mass 1 1.0
-velocity all create 3.0 87287
-pair_style lj/cut 2.5
-pair_coeff 1 1 1.0 1.0 2.5
-fix 1 all nve
+DUMPS = """\
 dump text all atom 20 dump.txt
 dump each all custom 50 dump.*.txt id x y z
 dump ranks all atom 50 dump.%.txt
@@ -55,11 +45,6 @@ class Case:
         self.counts_itself, self.status, self.prepare = counts_itself, status, prepare
 
 
-def writeMelt(directory):
-    with open(os.path.join(directory, "in.melt"), "w", encoding="utf-8") as file:
-        file.write(MELT)
-
-
 def allCases(directory):
     for name in SERIAL:
         yield Case(name, [program(name), directory], counts_itself=name.startswith("c_stdio"))
@@ -71,7 +56,7 @@ def allCases(directory):
     lmp = shutil.which("lmp")
     # No log of its own: it tells times, whose number of digits differs from run to run.
     yield Case("lammps", [lmp, "-in", "in.melt", "-log", "none", "-screen", "none"],
-               ranks=RANKS, prepare=writeMelt)
+               ranks=RANKS, prepare=lambda directory: writeMelt(directory, DUMPS))
 
 
 def runStraced(case, directory, prefix):

@@ -4,6 +4,7 @@ that of the program run so, operation for operation, with all that operations wa
 import os
 import shutil
 
+from lammps_input import writeMelt
 from omnio_testing import Checks, WorkDirectory, emptied, environment, mpirun, omnio, program, run, trace
 from replay_testing import MPI_ENVIRONMENT, replay
 from scaled_testing import checkSame, load
@@ -11,18 +12,7 @@ from scaled_testing import checkSame, load
 RANKS = 4
 RECORD = 96
 # Dumps of fixed width, and a step more than a multiple of 50 at the begin: twice the steps are twice the dumps.
-MELT = """\
-units lj
-atom_style atomic
-lattice fcc 0.8442
-region box block 0 6 0 6 0 6
-create_box 1 box
-create_atoms 1 box
-mass 1 1.0
-velocity all create 3.0 87287
-pair_style lj/cut 2.5
-pair_coeff 1 1 1.0 1.0 2.5
-fix 1 all nve
+DUMPS = """\
 reset_timestep 1001
 dump each all custom 50 dump.*.txt id x y z
 dump_modify each sort id format line "%6d %12.6f %12.6f %12.6f"
@@ -62,8 +52,7 @@ def inputOf(records):
 
 def dumps(steps):
     def prepare(directory):
-        with open(os.path.join(directory, "in.melt"), "w", encoding="utf-8") as text:
-            text.write(MELT.format(steps=steps))
+        writeMelt(directory, DUMPS.format(steps=steps))
     return prepare
 
 
