@@ -4,22 +4,16 @@
 //   c_mpi_rooted DIR TURNS
 #include <fcntl.h>
 #include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "check.h"
+#include "ranks.h"
 
 // With a gathered block of this size a member stays until the root has come.
 enum { kBlock = 4096, kGathered = 65536, kMostPath = 4096, kArguments = 3 };
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int rank = 0;
   int ranks = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const int rank = beginRanks(&argc, &argv, &ranks);
   CHECK(argc == kArguments);
   const int turns = atoi(argv[2]);
   const int root = ranks - 1;

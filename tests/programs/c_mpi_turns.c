@@ -4,21 +4,15 @@
 //   c_mpi_turns DIR TURNS [WRITES]     WRITES: of a file of a rank and turn, 3 if not given
 #include <fcntl.h>
 #include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "check.h"
+#include "ranks.h"
 
 enum { kBlock = 4096, kMostPath = 4096, kFewArguments = 3, kWrites = 3 };
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int rank = 0;
   int ranks = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const int rank = beginRanks(&argc, &argv, &ranks);
   CHECK(argc >= kFewArguments);
   const int turns = atoi(argv[2]);
   const int writes = argc > kFewArguments ? atoi(argv[kFewArguments]) : kWrites;

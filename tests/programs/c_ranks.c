@@ -3,26 +3,34 @@
 //   mpirun -n N c_ranks DIRECTORY MODE STEPS
 //
 // MODE       offsets of a step
+//
 //   files     a file of each rank: step * block
+//
 //   blocks    one file, a part for each rank: (rank * STEPS + step) * block
+//
 //   turns     one file behind a header of the first rank, ranks take turns: (step * N + rank) *
-//   block constant  the same, with room for 128 ranks in each turn total     a part for each rank
-//   of a total that stays: (step * N + rank) * (total / N) grid      ranks are a square, each row
-//   of it lies behind the one before, with a gap lists     as turns, and the first rank writes a
-//   block for each rank at the end two       as turns, and a block of each rank in another file,
-//   behind room for 16 of them work      as files, and each rank works before the first file and
-//   in each step
+//   block
+//
+//   constant  the same, with room for 128 ranks in each turn
+//
+//   total     a part for each rank of a total that stays: (step * N + rank) * (total / N)
+//
+//   grid      ranks are a square, each row of it lies behind the one before, with a gap
+//
+//   lists     as turns, and the first rank writes a block for each rank at the end
+//
+//   two       as turns, and a block of each rank in another file, behind room for 16 of them
+//
+//   work      as files, and each rank works before the first file and in each step
 //
 // In each step, a rank passes a message on to the next one, and all meet in a barrier.
 #include <fcntl.h>
 #include <math.h>
 #include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "check.h"
+#include "ranks.h"
 
 enum {
   kBlock = 4096,
@@ -37,11 +45,8 @@ enum {
 static char block[kTotal];
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int rank = 0;
   int ranks = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const int rank = beginRanks(&argc, &argv, &ranks);
   CHECK(argc == 4);
   const char* mode = argv[2];
   const int steps = atoi(argv[3]);

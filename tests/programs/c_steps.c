@@ -7,12 +7,9 @@
 //   mpirun -n N c_steps DIRECTORY STEPS        STEPS: a multiple of four
 #include <fcntl.h>
 #include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "check.h"
+#include "ranks.h"
 
 enum { kBlock = 3000, kRecord = 96, kMostPath = 4096, kPeriod = 4, kTrailer = 100 };
 
@@ -27,11 +24,8 @@ static int opened(const char* directory, const char* name, int flags) {
 }
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int rank = 0;
   int ranks = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const int rank = beginRanks(&argc, &argv, &ranks);
   CHECK(argc == 3);
   const char* directory = argv[1];
   const int steps = atoi(argv[2]);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "ranks.h"
 
 enum { kPiece = 65536, kCache = 1000, kLine = 64, kState = 500 };
 
@@ -33,13 +34,11 @@ static void writeAnew(const char* directory, const char* name, int flags, size_t
 }
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+  int ranks = 0;
+  const int rank = beginRanks(&argc, &argv, &ranks);
   CHECK(argc == 6);
   const char *const node = argv[1], *const input = argv[2], *const scratch = argv[3];
   const int steps = atoi(argv[5]);
-  int rank = 0, ranks = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   char cache[32], out_name[32];
   snprintf(cache, sizeof cache, "cache.%d", rank);
   snprintf(out_name, sizeof out_name, "out.%d", rank);
