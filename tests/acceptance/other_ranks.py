@@ -7,7 +7,7 @@ import shutil
 
 from omnio_testing import Checks, WorkDirectory, emptied, environment, mpirun, omnio, program, run, trace
 from replay_testing import MPI_ENVIRONMENT, replay
-from scaled_testing import checkSame, load
+from scaled_testing import checkLate, checkSame, load
 
 FEW, SOME, MANY = 4, 16, 64
 
@@ -145,6 +145,19 @@ def checkWork(checks, work):
         checks.that(length >= steps * each, f"work, {name}: {length} ns, less than the program slept")
 
 
+def checkLateRanks(checks, work):
+    """Ranks wait for the work of others before their first calls, at each number of ranks."""
+    traces = Traces(checks, work)
+    command = [program("c_ranks"), traces.directory, "late", "4"]
+    few, some, many = (traces.at(ranks, command) for ranks in (FEW, SOME, MANY))
+    wanted = load(traces.scheduled("wanted", [many]))
+    checkLate(checks, wanted, "late, recorded")
+    for form in ("flat", "compact"):
+        got = load(traces.scheduled("got", [few, some], "--ranks", str(MANY), "--form", form))
+        checkLate(checks, got, f"late, {form}")
+        checkSame(checks, got, wanted, f"late, {form}")
+
+
 def checkRefused(checks, work):
     traces = Traces(checks, work)
     never = os.path.join(work, "never.json")
@@ -206,7 +219,7 @@ def main():
             for case in cases(os.path.join(work, "run")):
                 with checks.case(case[0]):
                     checkCase(checks, work, case)
-            for name, check in (("one trace", checkOneTrace), ("work", checkWork), ("refusals", checkRefused), ("replay", checkReplay)):
+            for name, check in (("one trace", checkOneTrace), ("work", checkWork), ("late", checkLateRanks), ("refusals", checkRefused), ("replay", checkReplay)):
                 with checks.case(name):
                     check(checks, work)
     checks.finish()

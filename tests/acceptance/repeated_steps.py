@@ -6,8 +6,8 @@ import shutil
 
 from lammps_input import writeMelt
 from omnio_testing import Checks, WorkDirectory, emptied, environment, mpirun, omnio, program, run, trace
-from replay_testing import MPI_ENVIRONMENT, replay
-from scaled_testing import checkSame, load
+from replay_testing import MPI_ENVIRONMENT, replay, report
+from scaled_testing import checkLate, checkSame, load
 
 RANKS = 4
 RECORD = 96
@@ -100,6 +100,22 @@ def checkCase(checks, work, case):
     print(f"{name}: {compared} operations compared", flush=True)
 
 
+def checkLateRanks(checks, work):
+    """The wait for work of others before their first calls stays where it is, and a replay in dt keeps it."""
+    command = [program("c_ranks"), os.path.join(work, "run"), "late"]
+    small = recorded(checks, work, "small", [*command, "8"])
+    wanted = load(scheduled(checks, work, "large", recorded(checks, work, "large", [*command, "16"])))
+    checkLate(checks, wanted, "late, recorded")
+    for form in ("flat", "compact"):
+        doubled = scheduled(checks, work, "doubled", small, "--repeat-scale", "2", "--form", form)
+        late = checkLate(checks, load(doubled), f"late, {form}")
+        checkSame(checks, load(doubled), wanted, f"late, {form}")
+    output = os.path.join(work, "late")
+    done = replay(doubled, os.path.join(work, "late.target"), output, "--timing", "dt")
+    checks.equal(done.status, 0, f"late: replay: {done}")
+    checks.that(report(output)["total"]["makespan_ns"] >= late > 0, "late: the replay waits as long")
+
+
 def checkReplay(checks, work):
     """The scaled schedule is replayed, and leaves the files of the longer run."""
     directory = os.path.join(work, "run")
@@ -148,6 +164,11 @@ def main():
                 checks.skip("replay", "needs MPI")
             else:
                 checkReplay(checks, work)
+        with checks.case("late ranks"):
+            if mpirun(RANKS) is None:
+                checks.skip("late ranks", "needs MPI")
+            else:
+                checkLateRanks(checks, work)
         with checks.case("refusals"):
             checkRefused(checks, work)
     checks.finish()

@@ -94,3 +94,20 @@ def checkSame(checks, got, wanted, what, with_waits=True, ignored=()):
                 differences.append((place, number, one, two))
     checks.that(not differences, f"{what}: {len(differences)} differences, the first: {differences[:2]}")
     return count
+
+
+# What each rank but the first works in the mode "late" of c_ranks before it makes a call on a file.
+LATE_NS = 100_000_000
+
+
+def checkLate(checks, schedule, what):
+    """The first rank waits for work of others that no call of theirs comes before: from the beginning of the run.
+    Returns how long."""
+    # It has opened the file and written its header before the others come.
+    waits = [wait for rank in schedule["ranks"][:1] for thread in rank["threads"]
+             for wait in thread["events"][2].get("after", []) if waitedFor(wait) == 0]
+    print(f"{what}: {waits}")
+    checks.equal([wait["why"] for wait in waits], ["mpi"], f"{what}: waits for the beginning: {waits}")
+    # The run begins with the first rank's first call, which may come late on a busy machine.
+    checks.that(all(wait["compute"] >= LATE_NS // 2 for wait in waits), f"{what}: {waits}")
+    return max((wait["compute"] for wait in waits), default=0)

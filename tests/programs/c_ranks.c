@@ -8,6 +8,8 @@
 //
 //   blocks    one file, a part for each rank: (rank * STEPS + step) * block
 //
+//   late      as blocks, and all ranks but the first work before their first call on a file
+//
 //   turns     one file behind a header of the first rank, ranks take turns: (step * N + rank) *
 //   block
 //
@@ -65,6 +67,8 @@ int main(int argc, char** argv) {
   } else {
     snprintf(path, sizeof path, "%s/shared.dat", argv[1]);
   }
+  const int is_late = strcmp(mode, "late") == 0;
+  if (is_late && rank != 0) usleep(kWork);
   // The first rank makes the file: which of several would is a matter of chance.
   if (!is_files && rank != 0) MPI_Barrier(MPI_COMM_WORLD);
   const int fd = open(path, rank == 0 || is_files ? O_RDWR | O_CREAT | O_TRUNC : O_RDWR, 0644);
@@ -81,7 +85,7 @@ int main(int argc, char** argv) {
   for (int step = 0; step < steps; ++step) {
     off_t slot = (off_t)step * ranks + rank;
     if (is_files) slot = step;
-    if (strcmp(mode, "blocks") == 0) slot = (off_t)rank * steps + step;
+    if (is_late || strcmp(mode, "blocks") == 0) slot = (off_t)rank * steps + step;
     if (strcmp(mode, "constant") == 0) slot = (off_t)step * kMostRanks + rank;
     if (strcmp(mode, "grid") == 0) {
       slot = ((off_t)step * edge + rank / edge) * (edge + 1) + rank % edge;
