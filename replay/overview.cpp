@@ -1,6 +1,7 @@
 #include "replay/overview.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "core/base/integers.hpp"
@@ -8,8 +9,10 @@
 #include "core/base/progress.hpp"
 #include "core/model/schedule_keys.hpp"
 #include "core/model/schedule_reader.hpp"
+#include "core/model/times_file.hpp"
+#include "replay/loop_clock.hpp"
 #include "replay/plan/program.hpp"
-#include "replay/run/engine.hpp"
+#include "replay/thread_clock.hpp"
 
 namespace omnio::replay {
 
@@ -28,8 +31,12 @@ void Traffic::add(const Traffic& other) {
 namespace {
 
 using model::Descriptor;
+using model::EventLoop;
+using model::LoopLine;
+using model::LoopPath;
 using model::ScheduleEvent;
 using model::Step;
+using model::TurnNumber;
 
 Traffic trafficOf(const ScheduleEvent& event) {
   Traffic traffic;
@@ -46,6 +53,39 @@ Traffic trafficOf(const ScheduleEvent& event) {
   }
   return traffic;
 }
+
+std::uint64_t atMost64Bits(model::WideNumber number) {
+  return static_cast<std::uint64_t>(std::clamp<model::WideNumber>(number, 0, UINT64_MAX));
+}
+
+// A line of a loop, as far as its events are counted.
+struct CountedLine {
+  const LoopLine& line;
+  const LoopPath& path;
+  TurnNumber file;
+  TurnNumber bytes;
+  TurnNumber time_ns;  // 0 where the loop has exact times
+
+  // In all turns of these loops; the values of the others are those given.
+  Traffic trafficIn(const LoopPath& loops, const model::TurnValues& values) const {
+    const auto sum = [&](TurnNumber number) {
+      number.first = number.at(values, line.firstValues());
+      return atMost64Bits(model::sumOverTurns(number, loops, line.firstValues()));
+    };
+    Traffic traffic;
+    traffic.operations = static_cast<std::uint64_t>(model::passesOf(loops).value_or(INT64_MAX));
+    traffic.time_ns = sum(time_ns);
+    const calls::Class call_class = line.first().row->call_class;
+    if (call_class == calls::Class::kRead) {
+      traffic.reads = traffic.operations;
+      traffic.read_bytes = sum(bytes);
+    } else if (call_class == calls::Class::kWrite) {
+      traffic.writes = traffic.operations;
+      traffic.written_bytes = sum(bytes);
+    }
+    return traffic;
+  }
+};
 
 // Counts what it passes on to the compiler.
 class OverviewSink final : public model::ScheduleSink {
@@ -66,9 +106,7 @@ class OverviewSink final : public model::ScheduleSink {
     // The compiler forgets the descriptors of a rank when the next one begins.
     if (thread.rank != thread_.rank) settle();
     thread_ = thread;
-    recorded_end_ns_ = 0;
-    work_ns_ = 0;
-    work_at_last_call_ns_ = 0;
+    clock_ = ThreadClock(thread.recorder_ns);
     found_.hosts.insert(thread.host);
     // How many ranks there are is not believed before they have come.
     const auto ranks = static_cast<std::size_t>(thread.rank) + 1;
@@ -82,23 +120,52 @@ class OverviewSink final : public model::ScheduleSink {
     if (++found_.events % kProgressEvery == 0) base::progressBy(kProgressEvery);
     noteUse(static_cast<std::uint32_t>(event.file));
     noteUse(static_cast<std::uint32_t>(event.new_file));
-    bool waits = false;
-    for (const model::Wait& wait : event.after) {
-      if (wait.id == 0) continue;
-      waits = true;
-      ++found_.waits[static_cast<std::size_t>(wait.reason)];
+    countWaits(event, 1);
+    if (event.step != Step::kPreopened) {
+      TimedStep step{.step = event.step,
+                     .start_ns = event.start_ns,
+                     .end_ns = event.end_ns,
+                     .waits = waitsForEvents(event)};
+      if (event.own) step.own_ns = compiler_.timeOf(*event.own);
+      clock_.take(step);
     }
-    if (waits) ++found_.waiting_events;
-    if (event.step != Step::kPreopened) noteTime(event, waits);
     if (event.step == Step::kCall) count(event);
     return std::nullopt;
   }
 
+  bool takesLoops() const override { return true; }
+
+  ScheduleSink* loop(const model::PassedLoop& passed, Complaint& complaint) override {
+    if (makesTooMany(passed.loop)) return this;
+    std::optional<ThreadClock> clock = clock_;
+    if (!passed.times) {
+      clock = LoopClock::after(clock_, passed,
+                               [this](const model::Work& work) { return compiler_.timeOf(work); });
+    }
+    if (!clock) return this;
+    if (compiler_.loop(passed, complaint) != nullptr) return this;
+    if (complaint) return nullptr;
+    clock_ = *clock;
+    std::vector<CountedLine> lines;
+    model::forEachLine(passed.loop, [&](const LoopLine& line, const LoopPath& path) {
+      lines.push_back(counted(line, path, passed.times.has_value(), lines.size()));
+      count(lines.back());
+    });
+    if (passed.times) complaint = takeTimes(passed, lines);
+    return nullptr;
+  }
+
   Complaint endThread() override {
-    if (work_at_last_call_ns_ > found_.longest_work_ns) {
-      found_.longest_work_ns = work_at_last_call_ns_;
+    if (clock_.workNs() > found_.longest_work_ns) {
+      found_.longest_work_ns = clock_.workNs();
       found_.longest_worker = thread_;
     }
+    if (const auto& first_ns = clock_.firstStartNs()) {
+      found_.first_start_ns = std::min(found_.first_start_ns.value_or(*first_ns), *first_ns);
+      found_.last_end_ns = std::max(found_.last_end_ns, clock_.lastEndNs());
+    }
+    if (clock_.overlaps() > 0 && found_.overlaps == 0) found_.first_overlap_thread = thread_;
+    found_.overlaps += clock_.overlaps();
     return compiler_.endThread();
   }
 
@@ -129,43 +196,160 @@ class OverviewSink final : public model::ScheduleSink {
     if (ranks.empty() || ranks.back() != thread_.rank) ranks.push_back(thread_.rank);
   }
 
-  // The time that a replay in dt takes for the event at least, by the rules of the engine.
-  std::int64_t workOf(const ScheduleEvent& event, bool waits) const {
-    if (event.step == Step::kInherited) return 0;
-    const bool is_delay = event.step == Step::kDelay;
-    if (event.own) {
-      return compiler_.timeOf(*event.own) + (is_delay ? event.end_ns - event.start_ns : 0);
-    }
-    if (waits) return 0;
-    const std::int64_t begun =
-        behindRecorder(recorded_end_ns_, event.start_ns, thread_.recorder_ns);
-    return std::max<std::int64_t>((is_delay ? event.end_ns : event.start_ns) - begun, 0);
+  // A loop whose descriptors are too many for the compiler to know the file of each, where these
+  // are several: other events may use one of them.
+  static bool makesTooMany(const EventLoop& loop) {
+    constexpr std::int64_t kMost = 1 << 20;  // as compile_loop.cpp
+    bool makes = false;
+    model::forEachLine(loop, [&makes](const LoopLine& line, const LoopPath& path) {
+      const auto file = line.number([](const ScheduleEvent& event) { return event.file; });
+      makes =
+          makes || (line.first().new_fd != model::kNoDescriptor &&
+                    model::passesOf(path).value_or(INT64_MAX) > kMost &&
+                    (!file || !file->steps.empty() || line.first().file == model::kNoFileNumber));
+    });
+    return makes;
   }
 
-  void noteTime(const ScheduleEvent& event, bool waits) {
-    work_ns_ = base::saturatingSum(work_ns_, workOf(event, waits));
-    if (event.step == Step::kCall) noteCallTime(event);
-    recorded_end_ns_ = std::max(recorded_end_ns_, event.end_ns);
+  CountedLine counted(const LoopLine& line, const LoopPath& path, bool has_exact,
+                      std::size_t place) const {
+    const auto number = [&line](auto get) { return line.number(get).value_or(TurnNumber{}); };
+    CountedLine result{.line = line,
+                       .path = path,
+                       .file = compiler_.filesOfLoop()[place],
+                       .bytes = {},
+                       .time_ns = {}};
+    if (line.first().step != Step::kCall) return result;
+    result.bytes = number([](const ScheduleEvent& event) { return model::bytesMoved(event); });
+    if (has_exact) return result;
+    result.time_ns = number([&line](const ScheduleEvent& event) {
+      return event.end_ns - (line.is_relative ? 0 : event.start_ns);
+    });
+    return result;
   }
 
-  void noteCallTime(const ScheduleEvent& event) {
-    work_at_last_call_ns_ = work_ns_;
-    if (!found_.first_start_ns || event.start_ns < *found_.first_start_ns) {
-      found_.first_start_ns = event.start_ns;
+  // All but exact times.
+  void count(const CountedLine& counted) {
+    const LoopLine& line = counted.line;
+    const ScheduleEvent& first = line.first();
+    const auto passes = static_cast<std::uint64_t>(*model::passesOf(counted.path));
+    found_.events += passes;
+    countWaits(first, passes);
+    noteUses(line, counted.path);
+    if (first.step != Step::kCall) return;
+    const Traffic traffic = counted.trafficIn(counted.path, line.firstValues());
+    addToAll(first, traffic);
+    const LoopPath loops = model::loopsOf(counted.file, counted.path);
+    if (loops.empty()) return addToFileOf(first, fileIn(counted, line.firstValues()), traffic);
+    LoopPath rest;
+    std::ranges::copy_if(counted.path, std::back_inserter(rest), [&loops](const EventLoop* loop) {
+      return std::ranges::find(loops, loop) == loops.end();
+    });
+    model::TurnValues values = line.firstValues();
+    model::forEachTurn(loops, values, [&](const model::TurnValues& now) {
+      addToFileOf(first, fileIn(counted, now), counted.trafficIn(rest, now));
+    });
+  }
+
+  static std::uint32_t fileIn(const CountedLine& counted, const model::TurnValues& values) {
+    return static_cast<std::uint32_t>(counted.file.at(values, counted.line.firstValues()));
+  }
+
+  void noteUses(const LoopLine& line, const LoopPath& path) {
+    if (order_ == model::Order::kNone) return;
+    for (const auto member : {&ScheduleEvent::file, &ScheduleEvent::new_file}) {
+      const auto file = line.number([member](const ScheduleEvent& event) { return event.*member; });
+      model::TurnValues values = line.firstValues();
+      model::forEachTurn(model::loopsOf(*file, path), values, [&](const model::TurnValues& now) {
+        noteUse(static_cast<std::uint32_t>(file->at(now, line.firstValues())));
+      });
     }
-    found_.last_end_ns = std::max(found_.last_end_ns, event.end_ns);
-    if (event.start_ns < recorded_end_ns_ && found_.overlaps++ == 0) {
-      found_.first_overlap_thread = thread_;
+  }
+
+  // As many as were recorded.
+  Complaint takeTimes(const model::PassedLoop& passed, const std::vector<CountedLine>& lines) {
+    const model::LoopTimes& exact = *passed.times;
+    if (!times_) {
+      times_.emplace();
+      if (const auto opened = times_->open(exact.path, exact.digest); !opened) {
+        return opened.failure().sentence;
+      }
     }
+    times_->seek(exact.stream, exact.first);
+    model::TurnValues values;
+    if (!lines.empty()) values = lines.front().line.firstValues();
+    std::int64_t end_ns = passed.begin_ns;
+    std::size_t next = 0;
+    takeTimes(passed.loop, lines, next, values, end_ns);
+    if (times_->failure()) return times_->failure()->sentence;
+    return std::nullopt;
+  }
+
+  void takeTimes(const EventLoop& loop, const std::vector<CountedLine>& lines, std::size_t& next,
+                 model::TurnValues& values, std::int64_t& end_ns) {
+    const std::size_t first = next;
+    for (std::int64_t turn = 0; turn < loop.turns && !times_->failure(); ++turn) {
+      values[loop.place] = turn;
+      for (std::size_t i = 0; i < loop.lists.size(); ++i) {
+        values[loop.place + 1 + i] = (*loop.lists[i])[static_cast<std::size_t>(turn)];
+      }
+      next = first;
+      for (const EventLoop::Part& part : loop.body) {
+        if (part.line) {
+          takeTimes(lines[next++], values, end_ns);
+        } else {
+          takeTimes(*part.loop, lines, next, values, end_ns);
+        }
+      }
+    }
+  }
+
+  void takeTimes(const CountedLine& counted, const model::TurnValues& values,
+                 std::int64_t& end_ns) {
+    const ScheduleEvent& first = counted.line.first();
+    const std::int64_t gap_ns = times_->next();
+    TimedStep step{.step = first.step, .waits = waitsForEvents(first)};
+    step.start_ns = std::max<std::int64_t>(base::saturatingSum(end_ns, gap_ns), 0);
+    step.end_ns = end_ns = base::saturatingSum(step.start_ns, times_->next());
+    const bool has_work = times_->next() != 0;
+    const std::int64_t compute_ns = times_->next();
+    const model::Work work{.compute_ns = compute_ns, .communication_ns = times_->next()};
+    if (has_work) step.own_ns = compiler_.timeOf(work);
+    for (const auto& waits : counted.line.timed_waits) {
+      for (std::int64_t i = 0; i < model::kTimesOfWork * waits.count; ++i) times_->next();
+    }
+    clock_.take(step);
+    if (first.step != Step::kCall) return;
+    const Traffic traffic{.time_ns = static_cast<std::uint64_t>(step.end_ns - step.start_ns)};
+    addToAll(first, traffic);
+    addToFileOf(first, fileIn(counted, values), traffic);
+  }
+
+  void countWaits(const ScheduleEvent& event, std::uint64_t events) {
+    bool waits = false;
+    for (const model::Wait& wait : event.after) {
+      if (wait.id == 0) continue;
+      waits = true;
+      found_.waits[static_cast<std::size_t>(wait.reason)] += events;
+    }
+    if (waits) found_.waiting_events += events;
   }
 
   void count(const ScheduleEvent& event) {
     const Traffic traffic = trafficOf(event);
+    addToAll(event, traffic);
+    addToFileOf(event, compiler_.fileOf(event), traffic);
+  }
+
+  void addToAll(const ScheduleEvent& event, const Traffic& traffic) {
     found_.total.add(traffic);
     found_.by_rank.back().add(traffic);
     found_.by_call[event.row->name].add(traffic);
     found_.by_phase[event.phase].add(traffic);
-    const std::uint32_t file = compiler_.fileOf(event);
+  }
+
+  // `file`: of the event, where it is known.
+  void addToFileOf(const ScheduleEvent& event, std::uint32_t file, const Traffic& traffic) {
     if (file != kNoFile) {
       addToFile(file, traffic);
     } else if (event.fd != model::kNoDescriptor) {
@@ -228,10 +412,8 @@ class OverviewSink final : public model::ScheduleSink {
     none.rank = kNoRank;
     return none;
   }();
-  // The thread's.
-  std::int64_t recorded_end_ns_ = 0;
-  std::int64_t work_ns_ = 0;
-  std::int64_t work_at_last_call_ns_ = 0;
+  ThreadClock clock_;                                    // of the thread
+  std::optional<model::TimesReader> times_;              // of loops, if they have exact times
   std::map<Descriptor, Traffic> by_unknown_descriptor_;  // of the rank
 };
 

@@ -72,7 +72,8 @@ struct Overview {
 
 // Memory grows with files, ranks, their descriptors, threads, phases and ids of events, and, unless
 // the order of `changes` is kNone, with waits, whose circles are then found, and with the ranks
-// that use each file. Time grows with the turns of each `repeat`, since each of them is counted.
+// that use each file. A loop is counted as it stands; its exact times are added up one by one. What
+// only its events tell (compile_loop.cpp, loop_clock.hpp) is written out.
 base::Result<Overview> readOverview(const std::filesystem::path& schedule, const Changes& changes);
 
 // The subject of a line of the table.

@@ -3,6 +3,17 @@
 #include <algorithm>
 
 namespace omnio::model {
+namespace {
+
+// What a place's values of all turns add up to.
+WideNumber sumAt(const EventLoop& loop, std::size_t place) {
+  if (place == loop.place) return static_cast<WideNumber>(loop.turns) * (loop.turns - 1) / 2;
+  WideNumber sum = 0;
+  for (const std::int64_t value : *loop.lists[place - loop.place - 1]) sum += value;
+  return sum;
+}
+
+}  // namespace
 
 std::int64_t TurnNumber::at(const TurnValues& values, const TurnValues& at_first) const {
   auto sum = static_cast<std::uint64_t>(first);
@@ -48,12 +59,27 @@ std::optional<std::int64_t> passesOf(const LoopPath& path) {
 LoopPath loopsOf(const TurnNumber& number, const LoopPath& path) {
   LoopPath result;
   for (const EventLoop* loop : path) {
-    const bool is_used = std::ranges::any_of(number.steps, [loop](const auto& step) {
-      return step.first >= loop->place && step.first <= loop->place + loop->lists.size();
-    });
+    const bool is_used = std::ranges::any_of(
+        number.steps, [loop](const auto& step) { return loop->owns(step.first); });
     if (is_used) result.push_back(loop);
   }
   return result;
+}
+
+WideNumber sumOverTurns(const TurnNumber& number, const LoopPath& path,
+                        const TurnValues& at_first) {
+  WideNumber passes = 1;
+  for (const EventLoop* loop : path) passes *= loop->turns;
+  WideNumber sum = passes * number.first;
+  for (const auto& [place, factor] : number.steps) {
+    for (const EventLoop* loop : path) {
+      if (!loop->owns(place)) continue;
+      const WideNumber steps =
+          sumAt(*loop, place) - static_cast<WideNumber>(loop->turns) * at_first[place];
+      sum += passes / loop->turns * steps * factor;
+    }
+  }
+  return sum;
 }
 
 }  // namespace omnio::model

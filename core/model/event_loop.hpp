@@ -100,6 +100,9 @@ struct EventLoop {
   // The gap of the first event of the loop, in place of its own.
   std::optional<std::int64_t> gap_ns{};
   std::vector<Part> body{};
+
+  // Whether the value of that place is its turn's, or one of its lists'.
+  bool owns(std::size_t at) const { return at >= place && at <= place + lists.size(); }
 };
 
 // The exact times of a loop: a part of a stream of the file of times. In the order of the events
@@ -160,5 +163,10 @@ void forEachTurn(const LoopPath& loops, TurnValues& values, Take take) {
 
 // Those of the loops that the number depends on.
 LoopPath loopsOf(const TurnNumber& number, const LoopPath& path);
+
+// The sum over all turns of the loops. Of a number that is at least 0 in each of them, or at most
+// 0. Its steps by other values count as they are in the first turn.
+__extension__ using WideNumber = __int128;
+WideNumber sumOverTurns(const TurnNumber& number, const LoopPath& path, const TurnValues& at_first);
 
 }  // namespace omnio::model

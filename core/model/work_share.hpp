@@ -11,13 +11,15 @@ struct WorkShare {
   std::uint64_t all = 1;
 
   // Whether the event of that number, from 0, is one of them.
-  bool has(std::uint64_t number) const {
-    __extension__ using Wide = unsigned __int128;
-    const auto before = [this](Wide events) {
-      return (2 * events * with_work + all) / (Wide{2} * all);
-    };
-    return before(Wide{number} + 1) > before(number);
+  bool has(std::uint64_t number) const { return before(Wide{number} + 1) > before(number); }
+  // How many of so many from there on are.
+  std::uint64_t countOf(std::uint64_t first, std::uint64_t events) const {
+    return static_cast<std::uint64_t>(before(Wide{first} + events) - before(first));
   }
+
+ private:
+  __extension__ using Wide = unsigned __int128;
+  Wide before(Wide events) const { return (2 * events * with_work + all) / (Wide{2} * all); }
 };
 
 }  // namespace omnio::model

@@ -96,6 +96,7 @@ Compiler::Complaint Compiler::global(const model::ScheduleGlobal& global) {
 
 Compiler::Complaint Compiler::file(model::FileNumber, const model::ScheduleFile& file) {
   plan_.files.push_back({file});
+  has_lines_.push_back(file.lines);
   if (directory_.empty()) plan_.files.back().lines = false;
   const bool has_content = file.exists && file.role != model::FileRole::kDirectory &&
                            file.role != model::FileRole::kAbsent;
@@ -111,7 +112,16 @@ Compiler::Complaint Compiler::file(model::FileNumber, const model::ScheduleFile&
 std::uint32_t Compiler::fileOf(const ScheduleEvent& event) const {
   if (event.file != model::kNoFileNumber) return static_cast<std::uint32_t>(event.file);
   const auto slot = static_cast<std::size_t>(event.fd);
-  return slot < file_of_slot_.size() ? file_of_slot_[slot] : kNoFile;
+  if (slot < file_of_slot_.size() && file_of_slot_[slot] != kNoFile) return file_of_slot_[slot];
+  const MadeRange* range = madeRange(event.fd);
+  return range == nullptr ? kNoFile : range->file;
+}
+
+const Compiler::MadeRange* Compiler::madeRange(Descriptor descriptor) const {
+  const auto found = std::ranges::find_if(made_ranges_, [descriptor](const MadeRange& range) {
+    return range.slots.contains(static_cast<std::int64_t>(descriptor));
+  });
+  return found == made_ranges_.end() ? nullptr : &*found;
 }
 
 // Whether what it makes, or the descriptor that it works on, writes at the end of the file.
@@ -119,6 +129,7 @@ bool Compiler::appends(const ScheduleEvent& event) const {
   const auto slot = static_cast<std::size_t>(event.fd);
   const bool works_on_one = event.fd != model::kNoDescriptor && slot < appends_by_slot_.size();
   if (works_on_one && appends_by_slot_[slot]) return true;
+  if (const MadeRange* range = madeRange(event.fd); range != nullptr && range->appends) return true;
   if (event.step == Step::kPreopened) return (event.arguments[0] & O_APPEND) != 0;
   if (event.step != Step::kCall) return false;
   if (calls::has(*event.row, Role::kOpenMode)) return event.text.starts_with('a');
@@ -198,6 +209,7 @@ Compiler::Complaint Compiler::beginThread(const model::ScheduleThread& thread) {
     if (auto complaint = in_place_.endRank(file_of_slot_, plan_.files)) return complaint;
     file_of_slot_.clear();
     appends_by_slot_.clear();
+    made_ranges_.clear();
     made_ = 0;
   }
   plan_.threads.emplace_back().recorded = thread;

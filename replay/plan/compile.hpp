@@ -14,6 +14,7 @@
 
 #include "core/base/result.hpp"
 #include "core/model/event_loop.hpp"
+#include "core/model/loop_numbers.hpp"
 #include "core/model/schedule_reader.hpp"
 #include "replay/plan/in_place.hpp"
 #include "replay/plan/plan.hpp"
@@ -59,6 +60,8 @@ class Compiler final : public model::ScheduleSink {
   // The file that the call names, or that its descriptor stands for, by number. kNoFile where it
   // has none, and while no thread that came so far has made the descriptor.
   std::uint32_t fileOf(const model::ScheduleEvent& event) const;
+  // The same of each line of the loop that was taken last.
+  const std::vector<model::TurnNumber>& filesOfLoop() const { return loop_files_; }
   // In ns, with the changed time of communication.
   std::int64_t timeOf(const model::Work& work) const;
 
@@ -113,6 +116,15 @@ class Compiler final : public model::ScheduleSink {
   // descriptor that a later thread of the document makes is not known yet.
   std::vector<std::uint32_t> file_of_slot_;
   std::vector<bool> appends_by_slot_;
+  struct MadeRange {
+    model::NumberRange slots;
+    std::uint32_t file = kNoFile;
+    bool appends = false;
+  };
+  const MadeRange* madeRange(model::Descriptor descriptor) const;
+  std::vector<MadeRange> made_ranges_;  // of the rank's loops that make very many
+  std::vector<model::TurnNumber> loop_files_;
+  std::vector<bool> has_lines_;            // of files, by number
   std::vector<std::uint64_t> type_bytes_;  // of the schedule's datatypes
   // Bytes of the etype of the views that the thread has set, by descriptor.
   std::map<model::Descriptor, std::uint64_t> etype_bytes_;

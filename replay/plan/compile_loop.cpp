@@ -29,40 +29,19 @@ using model::TurnValues;
 
 namespace {
 
-__extension__ using Wide = __int128;
+using Wide = model::WideNumber;
 
 // Descriptors and files are looked at one by one where they are no more than this.
 constexpr std::int64_t kMostSlots = 1 << 20;
 constexpr std::int64_t kMostFiles = 1 << 22;
-constexpr std::int64_t kMostPiecesWritten = 1 << 18;  // as room.cpp counts
+constexpr std::int64_t kMostPiecesOfLoop = 1 << 18;  // as room.cpp counts
 
 TurnNumber constant(std::int64_t value) { return {.first = value, .steps = {}}; }
 
-// The values that a loop adds to places: of its turn, and of its lists.
-Wide sumAt(const EventLoop& loop, std::size_t place) {
-  if (place == loop.place) return static_cast<Wide>(loop.turns) * (loop.turns - 1) / 2;
-  Wide sum = 0;
-  for (const std::int64_t value : *loop.lists[place - loop.place - 1]) sum += value;
-  return sum;
-}
-
-bool owns(const EventLoop& loop, std::size_t place) {
-  return place >= loop.place && place <= loop.place + loop.lists.size();
-}
-
 // The number in all turns together.
-std::uint64_t sumOverTurns(const TurnNumber& number, const LoopPath& path,
-                           const TurnValues& at_first) {
-  Wide passes = 1;
-  for (const EventLoop* loop : path) passes *= loop->turns;
-  Wide sum = passes * number.first;
-  for (const auto& [place, factor] : number.steps) {
-    for (const EventLoop* loop : path) {
-      if (!owns(*loop, place)) continue;
-      const Wide steps = sumAt(*loop, place) - static_cast<Wide>(loop->turns) * at_first[place];
-      sum += passes / loop->turns * steps * factor;
-    }
-  }
+std::uint64_t bytesOverTurns(const TurnNumber& number, const LoopPath& path,
+                             const TurnValues& at_first) {
+  const Wide sum = model::sumOverTurns(number, path, at_first);
   return static_cast<std::uint64_t>(std::clamp<Wide>(sum, 0, INT64_MAX));
 }
 
@@ -71,7 +50,7 @@ std::int64_t rise(const TurnNumber& number, const LoopPath& path, const TurnValu
   Wide most = 0;
   for (const auto& [place, factor] : number.steps) {
     for (const EventLoop* loop : path) {
-      if (!owns(*loop, place)) continue;
+      if (!loop->owns(place)) continue;
       if (place == loop->place) {
         most += std::max<Wide>(0, static_cast<Wide>(loop->turns - 1) * factor);
         continue;
@@ -98,7 +77,7 @@ std::int32_t timeOfWait(const LoopLine& line, std::size_t wait) {
 
 bool dependsOn(const TurnNumber& number, const EventLoop& loop) {
   return std::ranges::any_of(number.steps,
-                             [&loop](const auto& step) { return owns(loop, step.first); });
+                             [&loop](const auto& step) { return loop.owns(step.first); });
 }
 
 }  // namespace
@@ -317,7 +296,7 @@ bool Compiler::prepare(const LoopLine& from, const LoopPath& path, std::vector<L
   const bool has_no_lines =
       line.forEachFile([&](const ScheduleEvent& event, std::uint32_t file, const TurnValues&) {
         if (tree_choice_ && is_call && tree_choice_->checkNames(event, plan_.files)) return false;
-        return file == kNoFile || !plan_.files[file].lines;
+        return file == kNoFile || !has_lines_[file];
       });
   if (!has_no_lines || !findWords(line)) return false;
   lines.push_back(std::move(line));
@@ -339,7 +318,7 @@ void Compiler::noteWrites(const LineOfLoop& line, const PassedLoop& passed) {
     const EventLoop& loop = *rest.back();
     const std::int64_t step = offset->stepAt(loop.place);
     const bool has_lists = std::ranges::any_of(offset->steps, [&loop](const auto& one) {
-      return owns(loop, one.first) && one.first != loop.place;
+      return loop.owns(one.first) && one.first != loop.place;
     });
     if (has_lists || (step != 0 && static_cast<std::uint64_t>(step) != run)) break;
     if (step != 0 && __builtin_mul_overflow(run, static_cast<std::uint64_t>(loop.turns), &run)) {
@@ -353,18 +332,18 @@ void Compiler::noteWrites(const LineOfLoop& line, const PassedLoop& passed) {
     if (!has_place) {
       TurnNumber of_turns = line.bytes;
       of_turns.first = line.bytes.at(of_file, at_first);
-      const std::uint64_t bytes = sumOverTurns(of_turns, rest, at_first);
+      const std::uint64_t bytes = bytesOverTurns(of_turns, rest, at_first);
       added_bytes_.write(file, line.timeAt(of_file, passed), -1, bytes, line.appends);
       return true;
     }
-    if (pieces >= kMostPiecesWritten) return false;
+    if (pieces >= kMostPiecesOfLoop) return false;
     TurnValues values = of_file;
     forTurnsWhile(rest, values, [&](const TurnValues& now) {
       const std::uint64_t bytes =
           line.bytes.steps.empty() ? run : static_cast<std::uint64_t>(line.bytes.at(now, at_first));
       added_bytes_.write(file, line.timeAt(now, passed), offset->at(now, at_first), bytes,
                          line.appends);
-      return ++pieces < kMostPiecesWritten;
+      return ++pieces < kMostPiecesOfLoop;
     });
     return true;
   });
@@ -449,7 +428,7 @@ Compiler::Complaint Compiler::takeLine(LineOfLoop& line, const PassedLoop& passe
     std::uint64_t& bytes = phase_bytes_[first.phase];
     bytes = static_cast<std::uint64_t>(base::saturatingSum(
         static_cast<std::int64_t>(bytes),
-        static_cast<std::int64_t>(sumOverTurns(line.bytes, line.path, line.firstValues()))));
+        static_cast<std::int64_t>(bytesOverTurns(line.bytes, line.path, line.firstValues()))));
   }
   const bool writes = is_call && !first.failed && AddedBytes::writesData(first);
   // The same names in other turns.
@@ -481,8 +460,16 @@ Compiler::Complaint Compiler::takeLine(LineOfLoop& line, const PassedLoop& passe
   takeOrder(line);
   if (!line.makes_descriptor) return std::nullopt;
   rank().made = made_ += static_cast<std::uint64_t>(line.passes);
-  // Where there are more, no thread is told what they stand for.
-  if (line.passes > kMostSlots) return std::nullopt;
+  if (line.passes > kMostSlots) {
+    // Where these are several files, no thread is told what their descriptors stand for.
+    auto range = model::NumberRange::of(line.new_fd, line.path);
+    if (range && line.file.steps.empty()) {
+      made_ranges_.push_back({.slots = *std::move(range),
+                              .file = static_cast<std::uint32_t>(line.file.first),
+                              .appends = line.appends});
+    }
+    return std::nullopt;
+  }
   TurnValues values = line.firstValues();
   model::forEachTurn(line.path, values, [&](const TurnValues& now) {
     noteSlot(static_cast<std::size_t>(line.new_fd.at(now, line.firstValues())),
@@ -565,8 +552,10 @@ model::ScheduleSink* Compiler::loop(const PassedLoop& passed, Complaint& complai
   std::vector<PassNumbers> orders;
   placeEvents(passed.loop, order_, {}, orders);
   order_ = base::saturatingSum(order_, eventsIn(passed.loop));
+  loop_files_.clear();
   for (std::size_t i = 0; i < lines.size(); ++i) {
     LineOfLoop& line = lines[i];
+    loop_files_.push_back(line.file);
     line.order = std::move(orders[i]);
     line.node.number = static_cast<std::uint32_t>(i);
     if ((complaint = takeLine(line, passed))) return nullptr;

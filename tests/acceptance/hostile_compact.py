@@ -117,8 +117,6 @@ def refusedDocuments():
     for turns in (0, -1, 1 << 51, 1 << 62, 1.5, "3", None, [], {}):
         yield f"{turns!r} turns", inLoop(moved(), turns=turns), '"repeat"'
     yield "turns without end", withItems(loop(100_000_000, loop(100_000_000, made("a")))), "1125899906842624 turns"
-    yield "too many turns to write out", inLoop(moved(), turns=100_000_001), "100000000 turns"
-    yield "turns in four loops", withItems(loop(10_000, loop(10_000, loop(2, made("a"))))), "100000000 turns"
     yield "no body", withItems({"repeat": 3}), '"body" is missing'
     yield "a body that is no list", withItems({"repeat": 3, "body": {}}), '"body" has to be a list'
     yield "an item that is no object", inLoop(7), "has to be an object"
@@ -177,9 +175,9 @@ def processorSeconds():
     return usage.ru_utime + usage.ru_stime
 
 
-def checkRefused(checks, name, path, wanted):
+def checkRefused(checks, name, path, wanted, words=("check",)):
     before = processorSeconds()
-    done = limited("check", path)
+    done = limited(*words, path)
     seconds = processorSeconds() - before
     sentence = done.err.decode(errors="replace").rstrip("\n")
     checks.equal((done.status, done.out), (1, b""), f"{name}: status and output; {sentence[:300]}")
@@ -189,9 +187,21 @@ def checkRefused(checks, name, path, wanted):
     checks.that(seconds < MOST_SECONDS, f"{name}: {seconds:.1f} s")
 
 
+def writtenOut():
+    """More turns than `expand` writes out."""
+    yield "too many turns to write out", inLoop(moved(), turns=100_000_001), "100000000 turns"
+    yield "turns in four loops", withItems(loop(10_000, loop(10_000, loop(2, made("a"))))), "100000000 turns"
+
+
 def checkDocuments(checks, work):
     path = os.path.join(work, "hostile.json")
+    flat = os.path.join(work, "flat.json")
     count = 0
+    for name, document, wanted in writtenOut():
+        with checks.case(name):
+            checkRefused(checks, name, write(path, document), wanted, ("expand", "-o", flat))
+            checks.that(not os.path.exists(flat), f"{name}: nothing is written")
+            count += 1
     for name, document, wanted in refusedDocuments():
         with checks.case(name):
             checkRefused(checks, name, write(path, document), wanted)
