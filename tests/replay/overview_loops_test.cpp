@@ -19,6 +19,7 @@ class OverviewOfLoops : public ::testing::Test {
  protected:
   std::filesystem::path loops() const { return directory_.path() / "loops.json"; }
   std::filesystem::path flat() const { return directory_.path() / "flat.json"; }
+  std::filesystem::path compact() const { return directory_.path() / "compact.json"; }
 
   // All that the commands print.
   static std::string textOfAll(Overview overview) {
@@ -35,11 +36,16 @@ class OverviewOfLoops : public ::testing::Test {
     std::ofstream(loops()) << document;
     const auto written = model::rewriteSchedule(loops(), flat(), {});
     ASSERT_TRUE(written) << written.failure().sentence;
+    const auto with_times = model::rewriteSchedule(flat(), compact(), {.is_compact = true});
+    ASSERT_TRUE(with_times) << with_times.failure().sentence;
     const auto of_loops = readOverview(loops(), changes);
+    const auto of_exact = readOverview(compact(), changes);
     const auto of_events = readOverview(flat(), changes);
     ASSERT_TRUE(of_loops) << of_loops.failure().sentence;
     ASSERT_TRUE(of_events) << of_events.failure().sentence;
+    ASSERT_TRUE(of_exact) << of_exact.failure().sentence;
     ASSERT_EQ(textOfAll(*of_loops), textOfAll(*of_events));
+    ASSERT_EQ(textOfAll(*of_exact), textOfAll(*of_events));
   }
 
   base::Result<Overview> read(const std::string& document) {
