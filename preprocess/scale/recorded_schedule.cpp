@@ -128,6 +128,9 @@ model::ScheduleSink::Complaint RecordedSchedule::event(const ScheduleEvent& even
   ScheduleEvent alone = event;
   record_.id = std::exchange(alone.id, 0);
   record_.waits = std::exchange(alone.after, {});
+  for (const model::Wait& wait : record_.waits) {
+    if (wait.id != 0) ++waits_[wait.id];
+  }
   for (const model::FileNumber file : {event.file, event.new_file}) {
     if (file != model::kNoFileNumber) named_[static_cast<std::size_t>(file)] = true;
   }

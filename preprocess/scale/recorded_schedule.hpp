@@ -103,6 +103,8 @@ class RecordedSchedule final : public model::ScheduleSink {
 
   // The event with this id; the reader has checked that there is one.
   const EventPlace& eventOf(std::uint64_t id) const { return ids_.at(id); }
+  // How many waits there are for each id.
+  const std::unordered_map<std::uint64_t, std::uint64_t>& waitsById() const { return waits_; }
   // Whether there is a delay with an id.
   bool hasDelay(const EventPlace& place) const { return delays_.contains(place); }
   // Where the descriptor is made, and on which file; nullptr: -1, or not known.
@@ -130,6 +132,7 @@ class RecordedSchedule final : public model::ScheduleSink {
   model::EventJson json_{text_, locations_};
   std::vector<RecordedThread> threads_;
   std::unordered_map<std::uint64_t, EventPlace> ids_;
+  std::unordered_map<std::uint64_t, std::uint64_t> waits_;
   std::vector<std::unordered_map<std::int64_t, Made>> made_;  // by rank
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> pairs_;
   std::int64_t previous_end_ns_ = 0;
