@@ -5,7 +5,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <string>
+#include <utility>
+
+#include "core/base/integers.hpp"
 
 namespace omnio::preprocess::scale {
 namespace {
@@ -69,16 +73,46 @@ EventSpool::EventSpool(const std::filesystem::path& directory)
 
 void EventSpool::put(const void* bytes, std::size_t size) {
   if (error_ != 0 || size == 0) return;
+  is_written_ = false;
   errno = 0;
   if (std::fwrite(bytes, size, 1, file_.get()) != 1) error_ = errno != 0 ? errno : EIO;
   end_ += size;
 }
 
 void EventSpool::take(void* bytes, std::size_t size) {
-  if (error_ != 0 || size == 0) return;
-  errno = 0;
-  if (std::fread(bytes, size, 1, file_.get()) != 1) error_ = errno != 0 ? errno : EIO;
-  read_place_ += size;
+  auto* to = static_cast<char*>(bytes);
+  while (size > 0 && error_ == 0) {
+    const std::string_view there = blockAt(read_place_);
+    const std::size_t piece = std::min(size, there.size());
+    std::copy_n(there.data(), piece, to);
+    to += piece;
+    size -= piece;
+    read_place_ += piece;
+  }
+}
+
+std::string_view EventSpool::blockAt(std::uint64_t place) {
+  constexpr std::size_t kBytes = 1 << 14;
+  constexpr std::size_t kBlocks = 512;
+  blocks_.resize(kBlocks);
+  const std::uint64_t number = place / kBytes;
+  Block& block = blocks_[base::mixed(number) % kBlocks];
+  const std::size_t skipped = place % kBytes;
+  if (block.number != number || block.bytes.size() <= skipped) {
+    block.number = number;
+    block.bytes.resize(kBytes);
+    ssize_t got = 0;
+    do {
+      got = pread(fileno(file_.get()), block.bytes.data(), kBytes,
+                  static_cast<off_t>(number * kBytes));
+    } while (got < 0 && errno == EINTR);
+    block.bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    if (block.bytes.size() <= skipped) {
+      error_ = got < 0 ? errno : EIO;
+      return {};
+    }
+  }
+  return std::string_view(block.bytes).substr(skipped);
 }
 
 void EventSpool::append(const EventRecord& event) {
@@ -106,10 +140,7 @@ void EventSpool::putOne(const EventRecord& event) {
 }
 
 void EventSpool::read(std::uint64_t& place, EventRecord& event) {
-  if (error_ == 0 && place != read_place_ &&
-      fseeko(file_.get(), static_cast<off_t>(place), SEEK_SET) != 0) {
-    error_ = errno;
-  }
+  if (!std::exchange(is_written_, true)) static_cast<void>(state());
   read_place_ = place;
   takeOne(event);
   for (EventRecord& delay : event.delays) takeOne(delay);

@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/result.hpp"
@@ -57,11 +59,21 @@ class EventSpool {
   void takeOne(EventRecord& event);
   void put(const void* bytes, std::size_t size);
   void take(void* bytes, std::size_t size);
+  // What is in the file from there on; nothing where it cannot be read. The events of all ranks are
+  // read side by side, so some blocks of the file stay in memory.
+  std::string_view blockAt(std::uint64_t place);
+
+  struct Block {
+    std::uint64_t number = UINT64_MAX;
+    std::string bytes;
+  };
 
   std::filesystem::path directory_;
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
   std::uint64_t end_ = 0;
-  std::uint64_t read_place_ = UINT64_MAX;  // that the file is at
+  std::uint64_t read_place_ = 0;
+  bool is_written_ = true;  // all of it, so that it can be read
+  std::vector<Block> blocks_;
   int error_ = 0;
 };
 
