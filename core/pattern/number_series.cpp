@@ -32,21 +32,31 @@ void NumberSeries::add(std::int64_t value) {
   ++count_;
 }
 
-bool NumberSeries::findRule(std::size_t skipped) {
-  constexpr std::size_t kMostPeriod = 4096;
-  const std::size_t seen = values_.size() - std::min(values_.size(), skipped);
-  for (std::size_t period = 1; period <= kMostPeriod && 2 * period + 1 <= seen; ++period) {
-    const std::int64_t growth = wrappedDifference(values_[skipped + period], values_[skipped]);
-    bool holds = true;
-    for (std::size_t turn = skipped + period; turn < values_.size() && holds; ++turn) {
-      holds = wrappedDifference(values_[turn], values_[turn - period]) == growth;
-    }
-    if (!holds) continue;
-    period_ = period;
-    growth_ = growth;
-    return true;
+std::size_t periodOf(std::span<const std::uint64_t> values) {
+  // The longest part at the beginning that is at the end, too, of each beginning (Knuth, Morris
+  // and Pratt): what is left of the whole is the period.
+  std::vector<std::size_t> borders(values.size(), 0);
+  for (std::size_t i = 1; i < values.size(); ++i) {
+    std::size_t border = borders[i - 1];
+    while (border > 0 && values[i] != values[border]) border = borders[border - 1];
+    borders[i] = border + (values[i] == values[border] ? 1 : 0);
   }
-  return false;
+  const std::size_t period = values.empty() ? 0 : values.size() - borders.back();
+  return 2 * period <= values.size() ? period : 0;
+}
+
+bool NumberSeries::findRule(std::size_t skipped) {
+  // Values that come again with a growth have steps that come again.
+  std::vector<std::uint64_t> steps;
+  for (std::size_t turn = skipped + 1; turn < values_.size(); ++turn) {
+    steps.push_back(
+        static_cast<std::uint64_t>(wrappedDifference(values_[turn], values_[turn - 1])));
+  }
+  const std::size_t period = periodOf(steps);
+  if (period == 0) return false;
+  period_ = period;
+  growth_ = wrappedDifference(values_[skipped + period], values_[skipped]);
+  return true;
 }
 
 void NumberSeries::settle() {

@@ -4,9 +4,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace omnio::pattern {
+
+// After how many values they come again, where they do so at least twice; 0: they do not. The time
+// is linear in the values.
+std::size_t periodOf(std::span<const std::uint64_t> values);
 
 class NumberSeries {
  public:

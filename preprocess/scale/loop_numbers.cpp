@@ -1,6 +1,7 @@
 #include "preprocess/scale/loop_numbers.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include "core/base/integers.hpp"
 
@@ -75,21 +76,8 @@ LoopNumbers::LoopNumbers(RecordedSchedule& schedule, const std::vector<ThreadLay
   for (Place& each : places_) {
     for (pattern::NumberSeries& number : each.numbers) number.settle();
   }
-  period_ = periodOf(marks);
-}
-
-std::uint64_t LoopNumbers::periodOf(const std::vector<std::uint64_t>& marks) {
-  constexpr std::size_t kFirst = 2;
-  constexpr std::size_t kMostPeriod = 4096;
-  for (std::size_t period = 1; period <= kMostPeriod && kFirst + 2 * period <= marks.size();
-       ++period) {
-    bool holds = true;
-    for (std::size_t i = kFirst + period; i < marks.size() && holds; ++i) {
-      holds = marks[i] == marks[i - period];
-    }
-    if (holds) return period;
-  }
-  return 0;
+  constexpr std::size_t kFirst = 2;  // they may differ
+  period_ = pattern::periodOf(std::span(marks).subspan(std::min(kFirst, marks.size())));
 }
 
 }  // namespace omnio::preprocess::scale

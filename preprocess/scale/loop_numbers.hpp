@@ -44,7 +44,6 @@ class LoopNumbers {
   };
   void take(RecordedSchedule& schedule, const EventRecord& event, std::size_t place,
             Previous& previous);
-  static std::uint64_t periodOf(const std::vector<std::uint64_t>& marks);
 
   std::vector<Place> places_;
   std::vector<std::uint64_t> spooled_;

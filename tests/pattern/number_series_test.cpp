@@ -47,6 +47,33 @@ TEST(NumberSeries, TwoPeriodsAloneAreNoRule) {
   EXPECT_FALSE(seriesOf({3, 1, 4, 1, 5, 9, 2, 6}).hasRule());
 }
 
+TEST(NumberSeries, PeriodsMayBeLong) {
+  // Each value is that of `kPeriod` turns before and 7.
+  constexpr std::uint64_t kPeriod = 10'007;
+  const auto value = [](std::uint64_t turn) {
+    const std::uint64_t in_period = turn % kPeriod;
+    return static_cast<std::int64_t>(in_period * in_period + turn / kPeriod * 7);
+  };
+  NumberSeries series;
+  for (std::uint64_t turn = 0; turn < 3 * kPeriod; ++turn) series.add(value(turn));
+  series.settle();
+  ASSERT_TRUE(series.hasRule());
+  for (std::uint64_t turn = 3 * kPeriod; turn < 4 * kPeriod; ++turn) {
+    EXPECT_EQ(series.at(turn), value(turn));
+  }
+}
+
+TEST(PeriodOf, IsTheShortestThatHoldsInAllValues) {
+  const auto of = [](std::vector<std::uint64_t> values) { return periodOf(values); };
+  EXPECT_EQ(of({}), 0U);
+  EXPECT_EQ(of({5}), 0U);
+  EXPECT_EQ(of({5, 5}), 1U);
+  EXPECT_EQ(of({1, 2, 1, 2, 1}), 2U);
+  EXPECT_EQ(of({1, 2, 1, 2, 2}), 0U);
+  EXPECT_EQ(of({1, 1, 2, 1, 1, 2, 1}), 3U);
+  EXPECT_EQ(of({1, 2, 3, 4, 1, 2}), 0U);  // not twice
+}
+
 TEST(NumberSeries, SumsWrapAround) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   const NumberSeries series = seriesOf({kMost - 1, kMost});
