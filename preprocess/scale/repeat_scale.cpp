@@ -74,9 +74,11 @@ class Repeater {
   }
   // "count of write": numbers that followed no rule.
   const std::set<std::string>& irregular() const { return irregular_; }
+  // Why there can be no schedule; empty: there can.
+  const std::string& refusal() const { return refusal_; }
 
  private:
-  bool failed() const { return schedule_.spool().failed() || out_.failed(); }
+  bool failed() const { return schedule_.spool().failed() || out_.failed() || !refusal_.empty(); }
 
   // Where an event is that is written or looked at.
   struct Context {
@@ -363,7 +365,15 @@ class Repeater {
       if (made == nullptr) return recorded;
       const bool is_same = numbers != nullptr && numbers->usesSame(context.source.place, i);
       const auto at = moved(context, made->by, is_same);
-      return at ? descriptorOf(made->by.thread, *at) : recorded;
+      if (at) return descriptorOf(made->by.thread, *at);
+      if (refusal_.empty()) {
+        refusal_ = fmt::format(
+            "{} in {} uses a descriptor that is made in time step {}: with other numbers of steps, "
+            "it is not known which one it is",
+            facts.command, nameOf(schedule_.threads()[context.thread]),
+            layouts_[made->by.thread].locate(made->by.event).turn);
+      }
+      return recorded;
     }
     if (numbers == nullptr) return outsideNumber(context, event, i);
     const pattern::NumberSeries& series = numbers->places()[context.source.place].numbers[i];
@@ -476,6 +486,7 @@ class Repeater {
   bool tracks_positions_ = false;
   std::unordered_map<std::int64_t, std::int64_t> positions_;
   std::set<std::string> irregular_;
+  std::string refusal_;
   std::vector<pattern::Field> fields_;
   std::string line_;
   std::string source_line_;
@@ -568,6 +579,9 @@ base::Result<RepeatSummary> scaleRepetitions(const std::filesystem::path& from,
   Repeater repeater(schedule, *steps, summary.scaled_turns, document);
   repeater.run();
   if (const auto state = schedule.spool().state(); !state) return state.failure();
+  if (!repeater.refusal().empty()) {
+    return base::failure(base::Code::kInvalid, "{}", repeater.refusal());
+  }
   summary.events = repeater.events();
   summary.left = leftOf(schedule, *steps, repeater.irregular());
   for (std::size_t t = 0; t < steps->loops.size() && summary.loop.empty(); ++t) {
