@@ -276,6 +276,9 @@ int runPreprocess(const PreprocessOptions& options) {
   if (ranks && !ranks->keeps_files) {
     printFailure(fmt::format("left out: {}", preprocess::scale::kNoFileOrder));
   }
+  if (ranks && ranks->kept_sizes > 0) {
+    printFailure(fmt::format("left out: {}", preprocess::scale::keptSizes(ranks->kept_sizes)));
+  }
   if (repeated) {
     for (const std::string& words : repeated->left) printFailure("not repeated: " + words);
   }

@@ -100,6 +100,11 @@ void RankEventReader::takeTables(FullEvent& event) {
     };
     if (facts.keys[i] == "group") {
       const std::vector<int>& ranks = tables.groups[index];
+      // The same ranks come again where several threads of them open files together.
+      const auto before = std::count(
+          tables.groups.begin(), tables.groups.begin() + static_cast<std::ptrdiff_t>(index), ranks);
+      if (before > 0)
+        text += fmt::format("{}#", std::string(static_cast<std::size_t>(before), '+'));
       const int step = ranks.size() > 1 ? ranks[1] - ranks[0] : 1;
       bool is_regular = true;
       for (std::size_t r = 1; r < ranks.size(); ++r) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
+#include <ranges>
 #include <tuple>
 #include <utility>
 
@@ -48,6 +49,9 @@ class ClassFinder {
   }
 
   base::Result<std::vector<RankClass>> find() {
+    for (std::size_t j = 0; j < jobs_.size(); ++j) {
+      if (const auto told = tellsOthersApart(j); !told) return told.failure();
+    }
     std::vector<std::vector<RankRange>> ranges;  // by job
     std::vector<std::vector<std::uint64_t>> shapes;
     for (std::size_t j = 0; j < jobs_.size(); ++j) {
@@ -108,6 +112,31 @@ class ClassFinder {
     return mark;
   }
 
+  // With two ranks, the other one may be all others, or the next one.
+  base::Result<void> tellsOthersApart(std::size_t job) const {
+    constexpr int kTwo = 2;
+    if (ranksOf(jobs_[job]) != kTwo || settings_.ranks <= kTwo) return {};
+    for (int rank = 0; rank < kTwo; ++rank) {
+      for (std::size_t t = 0; t < threads_[job][static_cast<std::size_t>(rank)].size(); ++t) {
+        RankEventReader reader = readerOf(job, rank, t);
+        FullEvent event;
+        for (std::uint64_t number = 0; reader.next(event); ++number) {
+          const bool waits_for_rank =
+              std::ranges::any_of(std::views::iota(std::size_t{0}, event.runs), [&](auto run) {
+                const std::size_t first = event.numbers.size() - (run + 1) * kNumbersOfRun;
+                return event.numbers[first] != rank;
+              });
+          if (!waits_for_rank) continue;
+          return refusal(fmt::format(
+              "call {} of rank {} ({}) waits for the other one of 2 ranks, which may be all "
+              "others or the next one: give traces at 3 ranks or more, or --order none",
+              number, rank, commandOf(event)));
+        }
+      }
+    }
+    return {};
+  }
+
   base::Failure refusal(std::string_view sentence) const {
     return base::failure(base::Code::kInvalid, "--ranks {}: {}", settings_.ranks, sentence);
   }
@@ -141,8 +170,8 @@ class ClassFinder {
         const std::string mine_call = has_first ? commandOf(first) : "no call";
         const std::string their_call = has_second ? commandOf(second) : "no call";
         if (mine_call != their_call) {
-          return refusal(
-              fmt::format("call {} of {} is {} and {}", number, where, mine_call, their_call));
+          return refusal(fmt::format("call {} of {} is {} and {}{}", number, where, mine_call,
+                                     their_call, turnsOfRanks(mine[t], theirs[t])));
         }
         const std::string file = fileOf(0, one.first, first);
         const std::string on = file.empty() ? "" : fmt::format(" on {}", base::printable(file));
@@ -156,6 +185,20 @@ class ClassFinder {
       }
     }
     return refusal(fmt::format("{} do other things", where));
+  }
+
+  // Says it where the numbers of calls of two threads differ by as many for each rank.
+  std::string turnsOfRanks(std::uint32_t one, std::uint32_t other) const {
+    const auto calls = [this](std::size_t job, std::uint32_t thread) {
+      return static_cast<std::int64_t>(jobs_[job].schedule->threads()[thread].events);
+    };
+    const std::int64_t more_ranks = countOf(1) - countOf(0);
+    const std::int64_t more_calls = calls(1, other) - calls(0, one);
+    if (more_calls / more_ranks <= 0 || more_calls % more_ranks != 0) return "";
+    return fmt::format(
+        ": they make {} and {} calls, {} more for each rank; loops with a turn for each rank "
+        "cannot be scaled",
+        calls(0, one), calls(1, other), more_calls / more_ranks);
   }
 
   // The key of a type or group that has another form, as far as that is why the shapes differ.

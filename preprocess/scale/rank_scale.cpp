@@ -413,6 +413,13 @@ base::Result<std::vector<RankClass>> classesOf(
 
 }  // namespace
 
+std::string keptSizes(std::uint64_t files) {
+  return fmt::format(
+      "how the sizes of {} files from before the run depend on the number of ranks, which a trace "
+      "at one number cannot tell: each is as long as recorded",
+      files);
+}
+
 base::Result<RankSummary> scaleRanks(const std::vector<std::filesystem::path>& from,
                                      const std::filesystem::path& to, const RankSettings& settings,
                                      model::ScheduleForm form) {
@@ -461,6 +468,11 @@ base::Result<RankSummary> scaleRanks(const std::vector<std::filesystem::path>& f
   }
   global.mpi = writer.tables();
   if (!summary.keeps_files) global.left_out.emplace_back(kNoFileOrder);
+  if (schedules.size() == 1 && summary.recorded[0] != settings.ranks) {
+    summary.kept_sizes = static_cast<std::uint64_t>(std::ranges::count_if(
+        writer.files(), [](const auto& file) { return file.exists && file.size > 0; }));
+  }
+  if (summary.kept_sizes > 0) global.left_out.push_back(keptSizes(summary.kept_sizes));
   const auto written = document.finish(global, writer.files(), form);
   if (!written) return written.failure();
   summary.written = *written;

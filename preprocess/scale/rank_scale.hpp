@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,6 +18,8 @@ struct RankSummary {
   std::size_t classes = 0;    // of ranks that do the same
   std::uint64_t events = 0;   // in the schedule
   bool keeps_files = true;    // the order of calls on the same file or name
+  // Of one trace: how many files that were there before the run are as long as recorded.
+  std::uint64_t kept_sizes = 0;
   model::WrittenSchedule written;
 };
 
@@ -24,6 +27,9 @@ inline constexpr std::string_view kNoFileOrder =
     "the order of calls on the same file or name: it is not the same in all ranks that do the "
     "same, "
     "or not at all numbers of ranks";
+
+// The same for RankSummary::kept_sizes.
+std::string keptSizes(std::uint64_t files);
 
 // Reads the schedules `from`, one or two of the same program at different numbers of ranks, and
 // writes `to`, at `settings.ranks`. Times are the means of the ranks that do the same, at the last

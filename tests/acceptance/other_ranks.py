@@ -172,9 +172,15 @@ def checkRefused(checks, work):
 
     grid = [traces.at(ranks, [program("c_ranks"), traces.directory, "grid", "4"]) for ranks in (FEW, SOME)]
     refused(grid, 1, f"--ranks {MANY}: offset of pwrite on ", "--ranks", str(MANY))
-    lists = [traces.at(ranks, [program("c_ranks"), traces.directory, "lists", "4"]) for ranks in (FEW, SOME)]
-    refused(lists, 1, f"--ranks {MANY}: call 14 of rank 0 of 4 and rank 0 of 16 is close and write", "--ranks",
+    two = traces.at(2, [program("c_ranks"), traces.directory, "files", "4"])
+    sentence = (f"--ranks {MANY}: call 3 of rank 0 (pwrite) waits for the other one of 2 ranks, which may be all others "
+                "or the next one: give traces at 3 ranks or more, or --order none")
+    refused([two], 1, sentence, "--ranks", str(MANY))
+    refused([two, traces.at(SOME, [program("c_ranks"), traces.directory, "files", "4"])], 1, sentence, "--ranks",
             str(MANY))
+    lists = [traces.at(ranks, [program("c_ranks"), traces.directory, "lists", "4"]) for ranks in (FEW, SOME)]
+    refused(lists, 1, f"--ranks {MANY}: call 14 of rank 0 of 4 and rank 0 of 16 is close and write: they make 15 and 27 "
+            "calls, 1 more for each rank; loops with a turn for each rank cannot be scaled", "--ranks", str(MANY))
     refused([lists[0], lists[0]], 1, f"--ranks {MANY}: both traces are of 4 ranks: they tell no more than one",
             "--ranks", str(MANY))
     refused(lists, 2, "a second trace is for --ranks alone")
@@ -191,6 +197,21 @@ def checkRefused(checks, work):
     bt = [traces.at(ranks, [program("c_kernels"), "btio-full", "24", "3", "0"]) for ranks in (FEW, SOME)]
     refused(bt, 1, f"--ranks {MANY}: call 1 of ranks 0 to 3 of 4 and ranks 0 to 15 of 16 (MPI_File_set_view on "
             "btio.full.out) differs in the form of its filetype", "--ranks", str(MANY), "--layer", "mpi")
+
+
+def checkKeptSizes(checks, work):
+    """One trace cannot tell how long a shared input is: the schedule and a sentence say that it stays."""
+    traces = Traces(checks, work)
+    recorded = traces.at(FEW, ["dd", "if=input.dat", "of=/dev/null", "bs=1000", "count=3"], [("input.dat", 3000)])
+    path = os.path.join(work, "kept.json")
+    done = run([omnio(), "preprocess", recorded, "-o", path, "--ranks", str(SOME)])
+    checks.equal(done.status, 0, f"a shared input: {done}")
+    sentence = ("how the sizes of 1 files from before the run depend on the number of ranks, which a trace at one "
+                "number cannot tell: each is as long as recorded")
+    checks.that(sentence in done.err.decode(), f"a shared input: {done.err.decode()}")
+    made = load(path)
+    checks.that(sentence in made["global"]["source"]["left_out"], "a shared input: what the schedule says")
+    checks.equal([file["size"] for file in made["files"] if file["exists"]], [3000], "a shared input: its size")
 
 
 def checkReplay(checks, work):
@@ -219,7 +240,8 @@ def main():
             for case in cases(os.path.join(work, "run")):
                 with checks.case(case[0]):
                     checkCase(checks, work, case)
-            for name, check in (("one trace", checkOneTrace), ("work", checkWork), ("late", checkLateRanks), ("refusals", checkRefused), ("replay", checkReplay)):
+            for name, check in (("one trace", checkOneTrace), ("work", checkWork), ("late", checkLateRanks),
+                                ("kept sizes", checkKeptSizes), ("refusals", checkRefused), ("replay", checkReplay)):
                 with checks.case(name):
                     check(checks, work)
     checks.finish()
