@@ -24,7 +24,7 @@
 // that the oldest part of the sequence is dropped, whole symbols of the start rule at a time;
 // droppedLength() says how much. A period that has more than `most_symbols` symbols is not learned.
 //
-// A reader of the grammar may mark symbols. A mark follows its symbol when
+// A reader of the grammar may mark symbols (GrammarPredictor does). A mark follows its symbol when
 // rules change. Not for several threads at a time.
 #pragma once
 
