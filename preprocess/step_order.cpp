@@ -8,7 +8,7 @@ namespace omnio::preprocess {
 
 namespace {
 
-constexpr std::size_t kOfPredecessor = 5;  // varints, and of a step besides its predecessors:
+constexpr std::size_t kOfPredecessor = 4;  // varints, and of a step besides its predecessors:
 constexpr std::size_t kOfStep = 4;
 
 std::size_t mostBytes(const std::vector<Predecessor>& after) {

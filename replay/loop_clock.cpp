@@ -78,8 +78,8 @@ bool LoopClock::pass(const EventLoop& loop, std::size_t first, std::size_t& end)
     const bool is_relative = lines_[first].line->is_relative;
     const auto step_ns =
         is_relative ? std::optional(previous_end_ns_ - before_ns) : stepOf(loop, first, end);
+    if (step_ns && *step_ns < 0) return false;
     if (!step_ns || now_.recorded_end_ns_ - before.recorded_end_ns_ != *step_ns) continue;
-    if (*step_ns < 0) return false;
     const bool has_call = turn_end_ns != INT64_MIN;
     repeatTurn(before, rest, *step_ns, has_call);
     if (has_call) {

@@ -160,15 +160,13 @@ class JsonReader::Builder {
       return refuse(fmt::format("\"{}\" appears twice in one object", inBrief(key_)));
     }
     object.name_bits |= bit;
-    if (object.node.as<JsonNode::Members>()->size() < kMaxMembers) return true;
+    auto& members = std::get<JsonNode::Members>(object.node.value);
+    constexpr std::size_t kAtOnce = 4;  // and then twice as many
+    if (members.empty()) members.reserve(kAtOnce);
+    if (members.size() < kMaxMembers) return true;
     return refuse(fmt::format("an object with more than {} members", kMaxMembers));
   }
-  bool StartObject() {
-    constexpr std::size_t kUsual = 8;
-    JsonNode::Members members;
-    members.reserve(kUsual);
-    return start({std::move(members)});
-  }
+  bool StartObject() { return start({JsonNode::Members()}); }
   bool EndObject(rapidjson::SizeType) { return end(); }
   bool StartArray() { return start({JsonNode::List()}); }
   bool EndArray(rapidjson::SizeType) { return end(); }

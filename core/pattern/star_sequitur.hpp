@@ -18,7 +18,7 @@
 // A symbol of the sequence causes a constant number of changes, amortised: let E be the sum of all
 // exponents and R the number of rules. A new symbol adds 2 to 2 E - R, each change of a rule lowers
 // it, and a merge of twins takes a symbol away. A change takes constant time, except that a rule
-// that is inlined costs its length. No function is recursive.
+// that is inlined or dissolved costs its length and its uses. No function is recursive.
 //
 // Memory: at most `most_symbols` symbols in all rules, of kMostBytesForSymbol bytes each. Beyond
 // that the oldest part of the sequence is dropped, whole symbols of the start rule at a time;

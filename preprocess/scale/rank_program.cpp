@@ -124,7 +124,8 @@ class ClassFinder {
           const bool waits_for_rank =
               std::ranges::any_of(std::views::iota(std::size_t{0}, event.runs), [&](auto run) {
                 const std::size_t first = event.numbers.size() - (run + 1) * kNumbersOfRun;
-                return event.numbers[first] != rank;
+                // From this rank to that one.
+                return event.numbers[first] != rank || event.numbers[first + 1] != rank;
               });
           if (!waits_for_rank) continue;
           return refusal(fmt::format(

@@ -118,6 +118,7 @@ std::uint32_t Compiler::fileOf(const ScheduleEvent& event) const {
 }
 
 const Compiler::MadeRange* Compiler::madeRange(Descriptor descriptor) const {
+  if (descriptor == model::kNoDescriptor) return nullptr;
   const auto found = std::ranges::find_if(made_ranges_, [descriptor](const MadeRange& range) {
     return range.slots.contains(static_cast<std::int64_t>(descriptor));
   });

@@ -38,7 +38,7 @@ TreeChoice::Complaint TreeChoice::choose(PlannedFile& file) {
     file.tree = kNodeTree;
     return std::nullopt;
   }
-  // Nothing of it is made in a target.
+  // It is not made in a target; the directories above it are, in the first one.
   if (name == nullptr && file.origin == Origin::kInPlace) return std::nullopt;
   const auto found = std::ranges::find(rules_.names, name == nullptr ? std::string() : *name);
   if (found != rules_.names.end()) {

@@ -152,19 +152,24 @@ base::Result<Adoption> adoptTarget(const fs::path& target) {
 }
 
 base::Result<void> checkOneFileSystem(const fs::path& target) {
-  const fs::path tree = target / kTreeName;
   const fs::path around = target / "";  // a link to the target is followed
-  const std::uint64_t mount = mountOf(around);
-  if (fileSystemOf(tree) != fileSystemOf(around) || mountOf(tree) != mount) {
-    return onOtherFileSystem(tree);
+  for (const char* const name : {kTreeName, kKeptName}) {
+    const fs::path tree = target / name;
+    std::error_code ignored;
+    if (!fs::is_directory(fs::symlink_status(tree, ignored))) continue;
+    const std::uint64_t mount = mountOf(around);
+    if (fileSystemOf(tree) != fileSystemOf(around) || mountOf(tree) != mount) {
+      return onOtherFileSystem(tree);
+    }
+    fs::path mounted;
+    const auto read = eachBelow(tree, [&](const fs::path& path, bool is_directory) {
+      if (is_directory && mountOf(path) != mount) mounted = path;
+      return mounted.empty();
+    });
+    if (!read) return read.failure();
+    if (!mounted.empty()) return onOtherFileSystem(mounted);
   }
-  fs::path mounted;
-  const auto read = eachBelow(tree, [&](const fs::path& path, bool is_directory) {
-    if (is_directory && mountOf(path) != mount) mounted = path;
-    return mounted.empty();
-  });
-  if (!read || mounted.empty()) return read;
-  return onOtherFileSystem(mounted);
+  return {};
 }
 
 base::Result<fs::path> leftIn(const fs::path& target) {

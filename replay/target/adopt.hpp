@@ -27,8 +27,9 @@ struct Adoption {
 // of an earlier replay. Changes nothing else.
 base::Result<Adoption> adoptTarget(const std::filesystem::path& target);
 
-// Refuses a tree with another file system mounted on it or in it. Such a tree cannot be removed:
-// the files of the other file system would be gone, and its mount point would not.
+// Refuses a target where a directory is mounted on the tree or in it, or in trees that were put
+// aside. Such a tree cannot be removed: the files of what is mounted would be gone, and the mount
+// point would not.
 base::Result<void> checkOneFileSystem(const std::filesystem::path& target);
 
 // What a replay left in the tree of an adopted target: the path of a file, or of a directory that

@@ -262,8 +262,30 @@ bool isOfKeptInputs(const fs::directory_entry& entry) {
          ((name == kInputsName || name == kNewInputsName) && type == fs::file_type::regular);
 }
 
+namespace {
+
+// Removes the files of trees that were put aside which no note knows. They are of no use, and a
+// target that they fill has no room for the new tree.
+void removeUnknown(const fs::path& aside, const Note& note) {
+  std::error_code ignored;
+  std::error_code error;
+  for (fs::directory_iterator tree(aside, error), end; !error && tree != end;
+       tree.increment(error)) {
+    std::error_code reading;
+    for (fs::recursive_directory_iterator at(tree->path(), reading), none; !reading && at != none;
+         at.increment(reading)) {
+      if (fs::is_directory(at->symlink_status(ignored))) continue;
+      const std::string location = at->path().lexically_relative(tree->path()).native();
+      if (!note.contains(location)) fs::remove(at->path(), ignored);
+    }
+  }
+}
+
+}  // namespace
+
 base::Result<void> putInputsAside(const fs::path& target) {
-  if (readNote(target / kInputsName).empty()) return {};
+  const Note note = readNote(target / kInputsName);
+  if (note.empty()) return {};
   const fs::path aside = target / kKeptName;
   if (raw::mkdirAt(AT_FDCWD, aside.c_str(), 0755) != 0 && errno != EEXIST) {
     return base::systemFailure(aside, errno);
@@ -274,7 +296,10 @@ base::Result<void> putInputsAside(const fs::path& target) {
     const fs::path name = aside / std::to_string(number);
     error = raw::renameAt(AT_FDCWD, tree.c_str(), AT_FDCWD, name.c_str()) == 0 ? 0 : errno;
   }
-  if (error == 0) return {};
+  if (error == 0) {
+    removeUnknown(aside, note);
+    return {};
+  }
   raw::systemCall(SYS_unlinkat, AT_FDCWD, aside.c_str(), AT_REMOVEDIR);  // if it is empty
   // As where directories have got another project id (EXDEV).
   return base::failure(base::Code::kSystem,
@@ -309,9 +334,9 @@ base::Result<KeptInputs> takeInputs(const Targets& targets, const Plan& plan, co
         inputs.remade.push_back(base::printable(file.location) + ": " + *why_not);
         continue;
       }
-      // At once: whenever this replay is killed, the next one finds what was moved so far.
-      const auto noted = appender.append(file.location, std::get<Entry>(taken));
-      if (!noted) return noted.failure();
+      // At once: whenever this replay is killed, the next one finds what was moved so far. On a
+      // full disk it may not; the whole note comes later.
+      (void)appender.append(file.location, std::get<Entry>(taken));
       inputs.is_kept[i] = true;
     }
   }

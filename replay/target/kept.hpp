@@ -22,7 +22,8 @@ namespace omnio::replay {
 // ends, and the kind of data. 16 hexadecimal digits.
 std::string recipeOf(const Plan& plan, std::size_t file, const Content& content);
 
-// Whether an entry of a target is the note, or the directory for trees that are put aside.
+// Whether an entry of a target is the note, one that is not yet whole, or the directory for trees
+// that are put aside.
 bool isOfKeptInputs(const std::filesystem::directory_entry& entry);
 
 // Before the tree of a target is removed: puts it aside, where a note says that it has inputs.

@@ -115,11 +115,11 @@ base::Result<Look> lookAt(const fs::path& target) {
 
 base::Result<Look> lookAndRefuse(const fs::path& target, bool fresh) {
   base::Result<Look> look = lookAt(target);
-  if (!look || !look->has_tree) return look;
-  if (fresh && !look->is_adopted) {
+  if (!look) return look;
+  if (!look->is_adopted && (fresh || !look->has_tree)) {
     if (const auto one = checkOneFileSystem(target); !one) return one.failure();
   }
-  if (fresh) return look;
+  if (fresh || !look->has_tree) return look;
   if (look->is_adopted) {
     const base::Result<fs::path> left = leftIn(target);
     if (!left) return left.failure();
