@@ -9,9 +9,9 @@ import os
 import subprocess
 import sys
 
-from omnio_testing import Checks, WorkDirectory, emptied, environment, mpirun, omnio, program, run, trace
+from omnio_testing import emptied, environment, mpirun, omnio, program, run, trace
 from replay_testing import opened, write
-from running_loops import TURNS, at, document, endless, loop, moved
+from running_loops import TURNS, at, document, endless, loop, moved, runCases
 
 FEW = 1000
 MORE_KIB = 8 * 1024    # resident, than for the few turns; a byte for each turn would be a GiB
@@ -161,13 +161,7 @@ def checkTrace(checks, work):
 
 
 def main(chosen):
-    cases = {"endless": checkEndless, "sums": checkSums, "written out": checkWrittenOut, "trace": checkTrace}
-    checks = Checks()
-    with WorkDirectory() as work:
-        for name in chosen or cases:
-            with checks.case(name):
-                cases[name](checks, work)
-    checks.finish()
+    runCases({"endless": checkEndless, "sums": checkSums, "written out": checkWrittenOut, "trace": checkTrace}, chosen)
 
 
 if __name__ == "__main__":

@@ -176,16 +176,20 @@ def checkTrace(checks, work):
     checks.that("times" in document["global"], "the schedule has exact times")
 
 
-def main(chosen):
-    if mpirun(1) is None:
-        skipTest("a replay needs MPI")
-    cases = {"endless": checkEndless, "trace": checkTrace}
+def runCases(cases, chosen):
+    """The test of all cases, or of those that are chosen by their names."""
     checks = Checks()
     with WorkDirectory() as work:
         for name in chosen or cases:
             with checks.case(name):
                 cases[name](checks, work)
     checks.finish()
+
+
+def main(chosen):
+    if mpirun(1) is None:
+        skipTest("a replay needs MPI")
+    runCases({"endless": checkEndless, "trace": checkTrace}, chosen)
 
 
 if __name__ == "__main__":

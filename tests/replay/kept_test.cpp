@@ -207,6 +207,24 @@ TEST_F(Kept, AnEntryThatIsCutOffHidesNoOther) {
   }
 }
 
+// What a replay has written may fill a target: it is gone before the next tree is made.
+TEST_F(Kept, OnlyWhatTheNoteNamesIsPutAside) {
+  ASSERT_TRUE(prepare());
+  const fs::path& target = targets[0].directory;
+  test::writeAll(target / kTreeName / "d" / "output", "bytes");
+  fs::create_symlink("/", target / kTreeName / "d" / "link");
+  ASSERT_TRUE(makeTrees(targets, true, true));
+  const fs::path aside = target / kKeptName / "1";
+  EXPECT_TRUE(fs::exists(aside / "a"));
+  EXPECT_TRUE(fs::exists(aside / "d" / "deep" / "b"));
+  EXPECT_FALSE(fs::exists(aside / "d" / "output"));
+  EXPECT_FALSE(fs::exists(fs::symlink_status(aside / "d" / "link")));
+  EXPECT_TRUE(fs::exists("/etc"));
+  const auto next = prepare();
+  ASSERT_TRUE(next) << next.failure().sentence;
+  EXPECT_EQ(checkWhole(*next), plan.files.size());
+}
+
 TEST_F(Kept, TheTreeThatWasPutAsideGoesWithAReplayThatKeepsNothing) {
   ASSERT_TRUE(prepare());
   for (const Target& target : targets) {
