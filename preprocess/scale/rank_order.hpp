@@ -31,9 +31,9 @@ inline constexpr std::size_t kNumbersOfRun = 4;
 class RankOrder {
  public:
   // Reads all events of the schedule. Time grows with events and waits, and with the ranks for each
-  // event that waits for another rank; memory with the events that wait, and with the ranks for
-  // each event that is waited for and not yet reached by all. `keeps_files`: waits for calls on the
-  // same file or name count, not only those for messages.
+  // wait for another rank that tells of others; memory with the events that wait, and with the
+  // ranks for each event that is waited for and not yet reached by all. `keeps_files`: waits for
+  // calls on the same file or name count, not only those for messages.
   RankOrder(RecordedSchedule& schedule, bool keeps_files);
 
   struct Waits {
