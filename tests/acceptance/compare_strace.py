@@ -13,7 +13,7 @@ import sys
 
 from io_comparison import compareCounts, compareOwnCounts, ownCounts, streamCalls
 from io_counts import Selection, countEvents, isOwn, plainCall, withoutRandomNames
-from lammps_input import writeMelt
+from lammps_input import writeInput
 from omnio_testing import (Checks, WorkDirectory, defaultFilters, emptied, environment, mpirun,
                            program, readLog, run, skipTest, stats, trace, omnio)
 from strace_counts import OPTIONS, countStraceFile
@@ -45,6 +45,10 @@ class Case:
         self.counts_itself, self.status, self.prepare = counts_itself, status, prepare
 
 
+def writeMelt(directory):
+    writeInput(directory, DUMPS)
+
+
 def allCases(directory):
     for name in SERIAL:
         yield Case(name, [program(name), directory], counts_itself=name.startswith("c_stdio"))
@@ -56,7 +60,7 @@ def allCases(directory):
     lmp = shutil.which("lmp")
     # No log of its own: it tells times, whose number of digits differs from run to run.
     yield Case("lammps", [lmp, "-in", "in.melt", "-log", "none", "-screen", "none"],
-               ranks=RANKS, prepare=lambda directory: writeMelt(directory, DUMPS))
+               ranks=RANKS, prepare=writeMelt)
 
 
 def runStraced(case, directory, prefix):

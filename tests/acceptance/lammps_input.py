@@ -15,7 +15,7 @@ fix 1 all nve
 """
 
 
-def writeMelt(directory, commands):
+def writeInput(directory, commands):
     """Into the file in.melt; `commands` follow the begin."""
     with open(f"{directory}/in.melt", "w", encoding="utf-8") as text:
         text.write(MELT + commands)

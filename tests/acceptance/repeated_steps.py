@@ -4,7 +4,7 @@ that of the program run so, operation for operation, with all that operations wa
 import os
 import shutil
 
-from lammps_input import writeMelt
+from lammps_input import writeInput
 from omnio_testing import Checks, WorkDirectory, emptied, environment, mpirun, omnio, program, run, trace
 from replay_testing import MPI_ENVIRONMENT, replay, report
 from scaled_testing import checkLate, checkSame, load
@@ -52,7 +52,7 @@ def inputOf(records):
 
 def dumps(steps):
     def prepare(directory):
-        writeMelt(directory, DUMPS.format(steps=steps))
+        writeInput(directory, DUMPS.format(steps=steps))
     return prepare
 
 
