@@ -101,10 +101,10 @@ class CommunicationOrder {
 
   std::vector<StepOrders> steps_;
   Meetings meetings_;
-  // Of the latest meetings, with how many terms they have together. Rules name no others but where
-  // a rank has not communicated for long, and then a term more than needed stays in a rule.
+  // The rules of the latest meetings. A thread's rule names an older one only where the thread has
+  // not communicated for long, and then keeps a term more than it needs.
   std::deque<DueTime> latest_rules_;
-  std::size_t latest_terms_ = 0;
+  std::size_t latest_terms_ = 0;  // of these together
 };
 
 struct Communication {

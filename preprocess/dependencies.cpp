@@ -165,11 +165,6 @@ std::uint64_t Dependencies::nameOf(EventRef event) {
   return id;
 }
 
-std::uint64_t Dependencies::idOf(EventRef event) const {
-  const auto found = ids_.find(event);
-  return found == ids_.end() ? 0 : found->second;
-}
-
 std::vector<std::vector<Dependencies::Waiting>> Dependencies::waiting(std::size_t threads) const {
   std::vector<std::vector<Waiting>> waiting(threads);
   for (const auto& [event, waits] : before_) {

@@ -117,8 +117,6 @@ class Dependencies {
   // Takes the ids that the event waits for so far, for a step in front of it to wait for instead.
   std::vector<model::Wait> takeBefore(EventRef event);
 
-  // 0 when no event waits for this one because of files.
-  std::uint64_t idOf(EventRef event) const;
   // Empty when the event does not wait.
   const std::vector<model::Wait>& before(EventRef event) const;
   // An event that waits.

@@ -122,7 +122,7 @@ class EffectOrder {
   FileScene& scene_;
   std::vector<Head> heads_;
   std::priority_queue<Start, std::vector<Start>, std::greater<>> starts_;
-  // Of the pending, and of some that are not pending any more; the earliest comes first.
+  // Ends of pending calls, and of some that are over; the earliest comes first.
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
   std::size_t pending_ = 0;
   // Pending threads, in order, by what they claim, and by what they change. Those of a subject that

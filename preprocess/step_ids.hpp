@@ -13,14 +13,14 @@ namespace omnio::preprocess {
 
 class StepIds {
  public:
-  // Of all steps that others wait for because of files or of communication. Takes eight bytes for
-  // each, and more for those that are not calls.
+  // Numbers all steps that others wait for because of files or of communication. Takes eight bytes
+  // for each, and more for those that are not calls.
   StepIds(const Analysis& analysis, const CommunicationOrder& order);
 
   // 0 when no step waits for the event.
   std::uint64_t ofEvent(const EventRef& event) const;
   std::uint64_t ofMeeting(std::uint64_t number) const { return of_meetings_[number]; }
-  // Of what has that id in Dependencies.
+  // The id of the step that has that one in Dependencies.
   std::uint64_t ofDependency(std::uint64_t id) const { return of_dependencies_[id - 1]; }
 
   // Goes through the events of a thread.

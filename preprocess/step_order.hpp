@@ -1,6 +1,6 @@
-// What communication puts before steps of a schedule, packed: a trace has one such step for each
-// call behind a message or a meeting of ranks, so these are what the memory of `omnio preprocess`
-// grows with. They take some ten bytes each, and as many for each step that is waited for.
+// Steps of a schedule that wait because ranks communicated, packed. A trace has one for each call
+// behind a message or a meeting of ranks, so the memory of `omnio preprocess` grows with these.
+// They take some ten bytes each, and as many for each step that is waited for.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -5,7 +5,7 @@
 namespace omnio::model {
 namespace {
 
-// What a place's values of all turns add up to.
+// The sum of a place's values over all turns.
 WideNumber sumAt(const EventLoop& loop, std::size_t place) {
   if (place == loop.place) return static_cast<WideNumber>(loop.turns) * (loop.turns - 1) / 2;
   WideNumber sum = 0;

@@ -93,8 +93,8 @@ class GrammarPredictor {
  private:
   using SymbolId = StarSequitur::SymbolId;
   using NameId = StarSequitur::NameId;
-  // Marked symbols by name: from the name to one of them, and from each to the next. A list is that
-  // of another step where its number is not that of this one, so none needs to be cleared.
+  // Marked symbols by name: from the name to one of them, and from each to the next. Each list has
+  // the number of its step. Lists of other steps count as empty, so none needs to be cleared.
   class MarkedUses {
    public:
     void begin(std::size_t symbol_ids, std::size_t name_ids);

@@ -1,5 +1,5 @@
-// A vector clock: how many events of each thread come before an event. Threads that know the same
-// of the others share one list.
+// A vector clock: how many events of each thread come before an event. Threads share one list
+// where they know the same of the others.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ class EventClock {
   }
   // The thread has done so many events.
   void setOwn(std::uint64_t events);
-  // What the others know comes before, too.
+  // All that the others know comes before, too.
   void join(std::span<const EventClock* const> others);
   // By thread, without the events of the own thread since it last joined another one. The same
   // list means the same knowledge.

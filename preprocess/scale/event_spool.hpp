@@ -59,7 +59,7 @@ class EventSpool {
   void takeOne(EventRecord& event);
   void put(const void* bytes, std::size_t size);
   void take(void* bytes, std::size_t size);
-  // What is in the file from there on; nothing where it cannot be read. The events of all ranks are
+  // The bytes of the file from there on; none where it cannot be read. The events of all ranks are
   // read side by side, so some blocks of the file stay in memory.
   std::string_view blockAt(std::uint64_t place);
 

@@ -94,7 +94,7 @@ class RankOrder {
   std::optional<std::uint64_t> step(std::uint32_t thread, Cursor& cursor);
   void take(std::uint32_t thread, const Cursor& cursor, const EventRecord& event,
             std::vector<Source> sources);
-  // What the sources lead to, without what others of it imply.
+  // The events that the sources lead to, without those that others of them imply.
   std::shared_ptr<const Frontier> frontierOf(const std::vector<Source>& sources) const;
   void learn(std::uint64_t id, Known known);
   void forget(const std::vector<model::Wait>& waits);

@@ -18,7 +18,7 @@ struct RankSummary {
   std::size_t classes = 0;    // of ranks that do the same
   std::uint64_t events = 0;   // in the schedule
   bool keeps_files = true;    // the order of calls on the same file or name
-  // Of one trace: how many files that were there before the run are as long as recorded.
+  // Files that were there before the run and are as long as recorded, since there is one trace.
   std::uint64_t kept_sizes = 0;
   model::WrittenSchedule written;
 };
