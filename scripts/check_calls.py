@@ -15,8 +15,8 @@ import sys
 
 TABLES = ("posix.def", "stdio.def", "mpi.def", "threads.def")
 OWNER = "core/calls"
-TOPS = ("bench", "cli", "core", "ior_bridge", "phase_model", "preprocess", "replay", "report",
-        "statistics", "trace")
+TOPS = ("bench", "cli", "core", "ior_bridge", "phase_model", "predict", "preprocess",
+        "replay", "report", "statistics", "trace")
 SOURCES = (".hpp", ".cpp", ".h", ".c", ".inc")
 
 # Words of other vocabularies that are names of calls by chance: file -> literals.

@@ -30,7 +30,7 @@ if [ -z "$tool" ]; then
 fi
 
 # A folder that is not a clone of the repository (an unpacked archive) has its files all the same.
-readonly folders=(core trace statistics preprocess phase_model replay ior_bridge report cli tests
+readonly folders=(core trace statistics preprocess phase_model predict replay ior_bridge report cli tests
                   bench)
 present=()
 for folder in "${folders[@]}"; do
