@@ -145,9 +145,11 @@ std::string compactFiles(const std::vector<std::string>& lines) {
   };
   std::vector<File> files;
   files.reserve(lines.size());
+  LineSplitter split;
   for (const std::string& line : lines) {
-    const std::uint32_t kind = kinds.split(line);
-    files.push_back({.kind = kind, .numbers = kinds.numbers()});
+    split.clear();
+    split.line(line);
+    files.push_back({.kind = kinds.kindOf(split), .numbers = split.numbers()});
   }
   std::ranges::sort(files, [](const File& a, const File& b) {
     return a.kind != b.kind ? a.kind < b.kind : a.numbers < b.numbers;
@@ -191,10 +193,9 @@ void CompactRanks::beginThread(const ScheduleThread& thread) {
   if (times_ != nullptr) times_->beginStream(thread);
 }
 
-void CompactRanks::event(std::string_view line) {
-  const std::uint32_t kind = kinds_.split(line);
-  if (times_ != nullptr) times_->add(kinds_.measures());
-  finder_.add(kind, kinds_.numbers(), kinds_.measures());
+void CompactRanks::event(const LineSplitter& line) {
+  if (times_ != nullptr) times_->add(line.measures());
+  finder_.add(kinds_.kindOf(line), line.numbers(), line.measures());
 }
 
 void CompactRanks::take(const Nest& nest) {

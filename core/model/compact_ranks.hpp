@@ -10,6 +10,7 @@
 
 #include "core/base/document_file.hpp"
 #include "core/model/line_kinds.hpp"
+#include "core/model/line_splitter.hpp"
 #include "core/model/repeat.hpp"
 #include "core/model/schedule.hpp"
 #include "core/model/times_file.hpp"
@@ -39,9 +40,9 @@ class CompactRanks {
   // `ranks`: how many there are.
   CompactRanks(base::DocumentFile& out, TimesWriter* times, int ranks);
 
-  // Threads in the order of the document; lines as EventJson::appendAfter() makes them.
+  // Threads in the order of the document; events as EventJson::appendAfter() makes them.
   void beginThread(const ScheduleThread& thread);
-  void event(std::string_view line);
+  void event(const LineSplitter& line);
   void endThread();
   // Ends the list of ranks.
   void finish();

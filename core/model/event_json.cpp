@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "core/base/json_writer.hpp"
 #include "core/base/printable.hpp"
 #include "core/calls/words/names.hpp"
+#include "core/model/line_splitter.hpp"
 
 namespace omnio::model {
 namespace {
@@ -16,12 +18,14 @@ std::string flagsOf(std::int64_t flags) {
 
 }  // namespace
 
-void EventJson::putLocation(std::string_view name, FileNumber number) {
+template <typename Json>
+void EventJson<Json>::putLocation(std::string_view name, FileNumber number) {
   if (number == kNoFileNumber) return;
   json_.put(name, base::printable(locations_[static_cast<std::size_t>(number)]));
 }
 
-void EventJson::putArgument(const ScheduleEvent& event, const ScheduleKey& item) {
+template <typename Json>
+void EventJson<Json>::putArgument(const ScheduleEvent& event, const ScheduleKey& item) {
   const std::int64_t number = event.arguments[item.argument];
   std::string word;
   switch (item.kind) {
@@ -80,20 +84,24 @@ void EventJson::putArgument(const ScheduleEvent& event, const ScheduleKey& item)
   json_.put(item.key, word);
 }
 
-void EventJson::putName(std::string_view key, const ScheduleEvent& event, FileNumber number) {
+template <typename Json>
+void EventJson<Json>::putName(std::string_view key, const ScheduleEvent& event, FileNumber number) {
   if (number == kNoFileNumber && event.failed) return json_.put(key, "");
   putLocation(key, number);
 }
 
-void EventJson::putDirectory(std::string_view key, Descriptor directory) {
+template <typename Json>
+void EventJson<Json>::putDirectory(std::string_view key, Descriptor directory) {
   if (directory != kNoDescriptor) json_.put(key, static_cast<std::int64_t>(directory));
 }
 
-void EventJson::putLookups(std::string_view key, std::uint16_t lookups) {
+template <typename Json>
+void EventJson<Json>::putLookups(std::string_view key, std::uint16_t lookups) {
   if (lookups != kAllLookups) json_.put(key, std::uint64_t{lookups});
 }
 
-void EventJson::putResult(const ScheduleEvent& event) {
+template <typename Json>
+void EventJson<Json>::putResult(const ScheduleEvent& event) {
   if (event.failed) {
     std::string word;
     if (event.result == 0) {
@@ -109,14 +117,16 @@ void EventJson::putResult(const ScheduleEvent& event) {
   }
 }
 
-void EventJson::putWork(const Work& work) {
+template <typename Json>
+void EventJson<Json>::putWork(const Work& work) {
   json_.put("compute", work.compute_ns);
   if (work.communication_ns != 0 || is_relative_) {
     json_.put("communication", work.communication_ns);
   }
 }
 
-void EventJson::putWait(const Wait& wait) {
+template <typename Json>
+void EventJson<Json>::putWait(const Wait& wait) {
   if (wait == Wait{.id = wait.id}) return json_.value(wait.id);
   json_.object([&] {
     json_.put("id", wait.id);
@@ -127,7 +137,8 @@ void EventJson::putWait(const Wait& wait) {
   });
 }
 
-void EventJson::putCall(const ScheduleEvent& event) {
+template <typename Json>
+void EventJson<Json>::putCall(const ScheduleEvent& event) {
   json_.put("command", event.row->name);
   for (const ScheduleKey& item : keysOf(*event.row)) putArgument(event, item);
   if (const auto key = positionKey(event); key && event.offset != kUnknownOffset) {
@@ -150,7 +161,8 @@ std::size_t runOf(std::span<const Wait> waits) {
   return length;
 }
 
-void EventJson::putWaits(const std::vector<Wait>& waits) {
+template <typename Json>
+void EventJson<Json>::putWaits(const std::vector<Wait>& waits) {
   constexpr std::size_t kShortestRun = 4;
   json_.beginList();
   for (std::span<const Wait> rest(waits); !rest.empty();) {
@@ -166,7 +178,8 @@ void EventJson::putWaits(const std::vector<Wait>& waits) {
   json_.endList();
 }
 
-void EventJson::putRun(std::span<const Wait> run) {
+template <typename Json>
+void EventJson<Json>::putRun(std::span<const Wait> run) {
   json_.object([&] {
     json_.put("id", run[0].id);
     json_.put("repeat", run.size());
@@ -179,7 +192,8 @@ void EventJson::putRun(std::span<const Wait> run) {
   });
 }
 
-void EventJson::append(const ScheduleEvent& event) {
+template <typename Json>
+void EventJson<Json>::append(const ScheduleEvent& event) {
   is_relative_ = false;
   json_.object([&] {
     json_.put("start", event.start_ns);
@@ -188,7 +202,8 @@ void EventJson::append(const ScheduleEvent& event) {
   });
 }
 
-void EventJson::appendAfter(const ScheduleEvent& event, std::int64_t previous_end_ns) {
+template <typename Json>
+void EventJson<Json>::appendAfter(const ScheduleEvent& event, std::int64_t previous_end_ns) {
   is_relative_ = true;
   json_.object([&] {
     json_.put("gap", event.start_ns - previous_end_ns);
@@ -197,7 +212,8 @@ void EventJson::appendAfter(const ScheduleEvent& event, std::int64_t previous_en
   });
 }
 
-void EventJson::putRest(const ScheduleEvent& event) {
+template <typename Json>
+void EventJson<Json>::putRest(const ScheduleEvent& event) {
   if (event.step == Step::kCall) {
     putCall(event);
   } else {
@@ -219,5 +235,8 @@ void EventJson::putRest(const ScheduleEvent& event) {
     putWaits(event.after);
   }
 }
+
+template class EventJson<base::JsonWriter>;
+template class EventJson<LineSplitter>;
 
 }  // namespace omnio::model

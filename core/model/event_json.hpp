@@ -1,4 +1,4 @@
-// The JSON of an event of a schedule.
+// The JSON of an event of a schedule: as text, or at once taken apart.
 #pragma once
 
 #include <cstdint>
@@ -7,19 +7,20 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/json_writer.hpp"
 #include "core/model/schedule.hpp"
 #include "core/model/schedule_keys.hpp"
 
 namespace omnio::model {
 
+// Json: base::JsonWriter or LineSplitter.
+template <typename Json>
 class EventJson {
  public:
-  // `out` and the locations of the files, by number, outlive it.
-  EventJson(std::string& out, const std::vector<std::string>& locations)
-      : json_(out), locations_(locations) {}
+  // `json` and the locations of the files, by number, outlive it.
+  EventJson(Json& json, const std::vector<std::string>& locations)
+      : json_(json), locations_(locations) {}
 
-  // Appends the event as an object: with "start" and "end", or, where the end of the thread's event
+  // Writes the event as an object: with "start" and "end", or, where the end of the thread's event
   // before is given, with "gap" and "duration". Work is then written with its zeros, also where
   // there is none ("work" is 0), so that events that differ in their times alone have the same
   // keys.
@@ -40,7 +41,7 @@ class EventJson {
   void putRun(std::span<const Wait> run);
   void putResult(const ScheduleEvent& event);
 
-  base::JsonWriter json_;
+  Json& json_;
   const std::vector<std::string>& locations_;
   bool is_relative_ = false;
 };

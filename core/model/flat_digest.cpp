@@ -60,7 +60,7 @@ ScheduleSink::Complaint FlatDigest::beginThread(const ScheduleThread& thread) {
 
 ScheduleSink::Complaint FlatDigest::event(const ScheduleEvent& event) {
   text_.clear();
-  json_.append(event);
+  event_json_.append(event);
   events_ = base::mixed(events_, digestOf(text_));
   return {};
 }

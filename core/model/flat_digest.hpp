@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/json_writer.hpp"
 #include "core/model/event_json.hpp"
 #include "core/model/schedule_reader.hpp"
 
@@ -24,7 +25,8 @@ class FlatDigest final : public ScheduleSink {
  private:
   std::vector<std::string> locations_;
   std::string text_;
-  EventJson json_{text_, locations_};
+  base::JsonWriter json_{text_};
+  EventJson<base::JsonWriter> event_json_{json_, locations_};
   std::uint64_t global_ = 0;
   std::uint64_t files_ = 0;
   std::uint64_t events_ = 0;

@@ -1,15 +1,15 @@
-// Lines of JSON (events, files of a schedule), each taken apart into what it has in common with
-// other lines, its kind, and its numbers; and put together again with expressions for numbers that
-// change from turn to turn of a loop (docs/formats/schedule.md, "Loops").
+// Lines of JSON (events, files of a schedule) that were taken apart (line_splitter.hpp). Lines of
+// one shape are of one kind, and are put together again with expressions for numbers that change
+// from turn to turn of a loop (docs/formats/schedule.md, "Loops").
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "core/model/line_splitter.hpp"
 #include "core/pattern/nest.hpp"
 
 namespace omnio::model {
@@ -23,12 +23,7 @@ struct LineContext {
 
 class LineKinds {
  public:
-  // Takes a line apart: a JSON object without line breaks. Numbers are whole numbers outside of
-  // texts, and runs of digits in names of files. Measures are the values of the times
-  // (isMeasureKey). Both are valid until the next call.
-  std::uint32_t split(std::string_view line);
-  const std::vector<std::int64_t>& numbers() const { return numbers_; }
-  const std::vector<std::int64_t>& measures() const { return measures_; }
+  std::uint32_t kindOf(const LineSplitter& line);
 
   // Whether a line without its measures says where it has some: each has a gap and a duration, and
   // its waits for messages and threads have times, and no other waits.
@@ -46,16 +41,7 @@ class LineKinds {
  private:
   std::vector<std::string> shapes_;  // by kind
   std::unordered_map<std::string, std::uint32_t> kinds_;
-  std::string shape_;
-  std::vector<std::int64_t> numbers_;
-  std::vector<std::int64_t> measures_;
 };
-
-// "gap", "duration", "compute", "communication" in ns, and "work", which says whether there are the
-// latter two: what is not the same in two runs.
-bool isMeasureKey(std::string_view key);
-// "location", "newlocation", "target", "source" of a file: names, in whose text numbers may change.
-bool isNameKey(std::string_view key);
 
 // The mean that so many measures from `index` on are written as.
 std::int64_t meanOf(const pattern::Measures& measures, std::size_t index, std::size_t length = 1);

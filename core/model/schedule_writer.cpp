@@ -160,13 +160,13 @@ void ScheduleWriter::beginThread(const ScheduleThread& thread) {
 void ScheduleWriter::event(const ScheduleEvent& event) {
   ++events_;
   if (compact_) {
-    text_.clear();
+    line_.clear();
     // A descriptor that was open before leaves the time of the thread as it is.
     const bool has_time =
         event.step != Step::kPreopened || event.start_ns != 0 || event.end_ns != 0;
-    event_json_.appendAfter(event, has_time ? previous_end_ns_ : 0);
+    event_line_.appendAfter(event, has_time ? previous_end_ns_ : 0);
     if (has_time) previous_end_ns_ = event.end_ns;
-    return compact_->event(text_);
+    return compact_->event(line_);
   }
   if (!std::exchange(first_event_, false)) text_ += ",\n";
   event_json_.append(event);

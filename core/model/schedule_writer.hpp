@@ -14,6 +14,7 @@
 #include "core/base/result.hpp"
 #include "core/model/compact_ranks.hpp"
 #include "core/model/event_json.hpp"
+#include "core/model/line_splitter.hpp"
 #include "core/model/schedule.hpp"
 #include "core/model/schedule_reader.hpp"
 #include "core/model/times_file.hpp"
@@ -70,7 +71,7 @@ class ScheduleWriter {
   std::string text_;
   base::JsonWriter json_{text_};
   std::vector<std::string> locations_;
-  EventJson event_json_{text_, locations_};
+  EventJson<base::JsonWriter> event_json_{json_, locations_};
   int ranks_ = 0;
   int rank_ = -1;  // whose threads are being written
   bool first_thread_ = true;
@@ -80,6 +81,8 @@ class ScheduleWriter {
   std::vector<std::string> file_lines_;
   std::optional<TimesWriter> times_;
   std::uint64_t digest_place_ = 0;  // in the document
+  LineSplitter line_;
+  EventJson<LineSplitter> event_line_{line_, locations_};
   std::unique_ptr<CompactRanks> compact_;
   std::int64_t previous_end_ns_ = 0;
   std::uint64_t events_ = 0;

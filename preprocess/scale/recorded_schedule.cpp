@@ -134,14 +134,14 @@ model::ScheduleSink::Complaint RecordedSchedule::event(const ScheduleEvent& even
   for (const model::FileNumber file : {event.file, event.new_file}) {
     if (file != model::kNoFileNumber) named_[static_cast<std::size_t>(file)] = true;
   }
-  text_.clear();
+  line_.clear();
   const bool has_time =
       event.step != model::Step::kPreopened || event.start_ns != 0 || event.end_ns != 0;
   json_.appendAfter(alone, has_time ? previous_end_ns_ : 0);
   if (has_time) previous_end_ns_ = event.end_ns;
-  record_.kind = kinds_.lines.split(text_);
-  record_.numbers = kinds_.lines.numbers();
-  record_.measures = kinds_.lines.measures();
+  record_.kind = kinds_.lines.kindOf(line_);
+  record_.numbers = line_.numbers();
+  record_.measures = line_.measures();
   noteKind(event, record_.kind);
   if (record_.id != 0) ids_.emplace(record_.id, place);
   if (model::makesDescriptor(event)) {

@@ -128,8 +128,8 @@ class RecordedSchedule final : public model::ScheduleSink {
   std::unordered_map<std::string, std::size_t> file_numbers_;
   bool sets_views_ = false;
   std::vector<std::string> locations_;
-  std::string text_;
-  model::EventJson json_{text_, locations_};
+  model::LineSplitter line_;
+  model::EventJson<model::LineSplitter> json_{line_, locations_};
   std::vector<RecordedThread> threads_;
   std::unordered_map<std::uint64_t, EventPlace> ids_;
   std::unordered_map<std::uint64_t, std::uint64_t> waits_;
