@@ -10,7 +10,7 @@ ROOT = os.path.dirname(HERE)
 sys.path[:0] = [os.path.join(ROOT, "tests", "acceptance")]
 
 # pylint: disable=wrong-import-position
-from omnio_testing import environment, run
+from omnio_testing import environment, mpirun, run
 
 BUILD = os.path.join(ROOT, "build", "release")
 
@@ -55,14 +55,17 @@ class Place:
     def record(self, *command):
         """Makes the schedule."""
         trace = self.trace(*command)
-        self.run([self._omnio, "preprocess", trace, "-o", self.schedule], "omnio preprocess")
+        self.preprocess(trace, self.schedule)
         shutil.rmtree(trace)
 
-    def replay(self, *options):
+    def preprocess(self, trace, schedule, *options):
+        self.run([self._omnio, "preprocess", trace, "-o", schedule, *options], "omnio preprocess")
+
+    def replay(self, *options, schedule=None):
         """`total` of the report of an untraced replay."""
         output = self.fresh("replayed")
         as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-        ok(run([self._omnio, "replay", self.schedule, "--target", self.fresh("target"), "-o", output,
+        ok(run([self._omnio, "replay", schedule or self.schedule, "--target", self.fresh("target"), "-o", output,
                 "--no-trace", *options],
                env=environment(**as_root), cwd=self._work, timeout=600), "omnio replay")
         with open(os.path.join(output, "replay.json"), encoding="utf-8") as file:
