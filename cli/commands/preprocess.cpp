@@ -18,6 +18,7 @@
 #include "core/base/interruption.hpp"
 #include "core/base/printable.hpp"
 #include "core/model/schedule_keys.hpp"
+#include "core/model/schedule_writer.hpp"
 #include "core/tracefile/completeness.hpp"
 #include "preprocess/scale/scaled_preprocess.hpp"
 #include "preprocess/size_rules.hpp"
@@ -166,6 +167,9 @@ int runPreprocess(const PreprocessOptions& options) {
   settings.filters = {.include = rulesOf(options.include), .exclude = rulesOf(options.exclude)};
   std::optional<base::Interruption> interruption(std::in_place, "omnio",
                                                  base::leftOf(options.schedule));
+  if (const auto begun = model::ScheduleWriter(options.schedule, settings.form).begun(); !begun) {
+    return fail(begun.failure());  // before the trace is read, which may take long
+  }
   base::raiseOpenFileLimit();  // all containers are open at once, to read their events by time
   const base::Result<tracefile::Trace> trace = options.selection.open();
   if (!trace) return fail(trace.failure());

@@ -58,6 +58,10 @@ Result<void> DocumentFile::complete() {
   if (file_ != nullptr && std::fclose(std::exchange(file_, nullptr)) != 0 && error_ == 0) {
     error_ = errno;
   }
+  return state();
+}
+
+Result<void> DocumentFile::state() {
   if (error_ == 0) return {};
   if (is_foreign_) {
     return failure(Code::kSystem, "cannot write {}: not a regular file", printable(path_.native()));

@@ -23,6 +23,7 @@ class DocumentFile {
   // The first error is kept for finish(); what comes after it is dropped.
   void write(std::string_view text);
   bool failed() const { return error_ != 0; }
+  Result<void> state();  // the failure so far, with the sentence that finish() would have
   std::uint64_t bytes() const { return bytes_; }  // written so far
 
   // Replaces bytes that were written, `place` bytes after the begin. For the last change.

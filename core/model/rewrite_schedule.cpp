@@ -31,6 +31,7 @@ Rewriter::Complaint Rewriter::endThread() {
 base::Result<void> rewriteSchedule(const std::filesystem::path& from,
                                    const std::filesystem::path& to, ScheduleForm form) {
   ScheduleWriter writer(to, form);
+  if (const auto begun = writer.begun(); !begun) return begun;
   Rewriter rewriter(writer);
   if (const auto read = readSchedule(from, rewriter); !read) return read;
   return writer.finish();

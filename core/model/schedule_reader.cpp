@@ -126,12 +126,7 @@ class Reader {
     if (times_path_.empty()) times_path_ = path_.parent_path() / name;
     times_digest_ = digest;
     const auto opened = times_->open(times_path_, digest);
-    if (!opened) {
-      in_.refuse(node.place,
-                 fmt::format("{}; without \"times\" in \"global\", lines with \"gap\" and "
-                             "\"duration\" have these mean times, and lines without are refused",
-                             opened.failure().sentence));
-    }
+    if (!opened) in_.refuse(node.place, opened.failure().sentence);
   }
 
   void readFiles() {

@@ -20,11 +20,30 @@ constexpr std::size_t kAtOnce = std::size_t{1} << 16;  // bytes that are written
 }  // namespace
 
 ScheduleWriter::ScheduleWriter(const std::filesystem::path& path, ScheduleForm form)
-    : path_(placeOfSchedule(path)), form_(form), file_(path_) {
-  if (form_.is_compact && form_.has_exact_times) times_.emplace(timesPath(path_));
+    : path_(placeOfSchedule(path)), is_output_(path == "-"), form_(form), file_(path_) {
+  const bool has_times = form_.is_compact && form_.has_exact_times;
+  if (has_times && !file_.failed()) times_.emplace(timesPath(path_));
 }
 
 ScheduleWriter::~ScheduleWriter() = default;
+
+base::Result<void> ScheduleWriter::begun() {
+  if (is_output_) {
+    return base::fileFailure("-", base::Code::kInvalid,
+                             "a schedule cannot go to standard output: name a file");
+  }
+  if (const auto begun = file_.state(); !begun) return begun;
+  return timesCanBeWritten();
+}
+
+base::Result<void> ScheduleWriter::timesCanBeWritten() {
+  if (!times_) return {};
+  if (isForeign(timesPath(path_))) {
+    return base::fileFailure(timesPath(path_), base::Code::kInvalid,
+                             "not a file of times, and the times of the schedule would replace it");
+  }
+  return times_->state();
+}
 
 void ScheduleWriter::flush() {
   file_.write(text_);
@@ -197,10 +216,7 @@ base::Result<void> ScheduleWriter::complete() {
   }
   text_ += "]}\n";
   flush();
-  if (times_ && isForeign(timesPath(path_))) {
-    return base::fileFailure(timesPath(path_), base::Code::kInvalid,
-                             "not a file of times, and the times of the schedule would replace it");
-  }
+  if (const auto possible = timesCanBeWritten(); !possible) return possible;
   // Both are complete before the first one gets its name: a full disk leaves the old ones.
   if (times_) {
     const auto digest = times_->complete();

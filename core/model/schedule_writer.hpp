@@ -42,6 +42,9 @@ class ScheduleWriter {
   explicit ScheduleWriter(const std::filesystem::path& path, ScheduleForm form = {});
   ~ScheduleWriter();
 
+  // Fails where the files cannot be written, before there is anything to write.
+  base::Result<void> begun();
+
   // In the order of ScheduleSink. Errors are kept for finish().
   void global(const ScheduleGlobal& global);
   void file(const ScheduleFile& file);
@@ -59,6 +62,7 @@ class ScheduleWriter {
   WrittenSchedule written() const;  // after complete()
 
  private:
+  base::Result<void> timesCanBeWritten();
   // Writes out what was put together.
   void flush();
   // Ends a rank and begins the next one, and those between that did nothing.
@@ -66,6 +70,7 @@ class ScheduleWriter {
   void endFiles();
 
   const std::filesystem::path path_;  // without links in it, as both files are beside each other
+  const bool is_output_;              // "-"
   ScheduleForm form_;
   base::DocumentFile file_;
   std::string text_;

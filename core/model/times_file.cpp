@@ -213,6 +213,11 @@ void TimesReader::fail(std::string_view why) {
 base::Result<void> TimesReader::open(const std::filesystem::path& path, std::string_view digest) {
   path_ = path;
   file_ = {std::fopen(path.c_str(), "rbe"), &std::fclose};
+  if (file_ == nullptr && errno == ENOENT) {
+    return base::fileFailure(path, Code::kNotFound,
+                             "the file with the times of this schedule is not there: copy or move "
+                             "it together with the schedule");
+  }
   if (file_ == nullptr) {
     return base::systemFailure(path, errno, "cannot read the times of the schedule from");
   }
@@ -238,8 +243,10 @@ base::Result<void> TimesReader::open(const std::filesystem::path& path, std::str
     return damaged();
   }
   if (fmt::format("{:016x}", trailer.checksum) != digest) {
-    return base::fileFailure(path, Code::kInvalid,
-                             "the times of another schedule: the digests differ");
+    return base::fileFailure(
+        path, Code::kInvalid,
+        "the times of another schedule (the digests differ): take the file that was "
+        "made with this schedule");
   }
   Bytes rest(index);
   while (!rest.isEmpty()) {

@@ -43,6 +43,7 @@ class TimesWriter {
   // Writes all out. The file gets its name by finish(). Returns the digest that a schedule names.
   base::Result<std::string> complete();
   base::Result<void> finish() { return file_.finish(); }
+  base::Result<void> state() { return file_.state(); }  // the failure so far
   const std::filesystem::path& draft() const { return file_.draft(); }
   std::uint64_t bytes() const { return file_.bytes(); }  // written so far
 

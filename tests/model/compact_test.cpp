@@ -446,7 +446,7 @@ TEST_F(Compact, OldTimesBesideANewScheduleAreRefused) {
   Lines lines;
   const auto read = readSchedule(path(), lines);
   ASSERT_FALSE(read);
-  EXPECT_NE(read.failure().sentence.find("the times of another schedule: the digests differ"),
+  EXPECT_NE(read.failure().sentence.find("the times of another schedule (the digests differ)"),
             std::string::npos)
       << read.failure().sentence;
 }

@@ -122,8 +122,11 @@ TEST_F(TimesFile, AfterTheLastValueThereIsZero) {
 TEST_F(TimesFile, OfAnotherScheduleIsRefused) {
   const std::string digest = write({{1, 2, 3}});
   EXPECT_EQ(refusal(digest), "");
-  EXPECT_EQ(refusal("0123456789abcdef"), ": the times of another schedule: the digests differ");
-  EXPECT_EQ(refusal(""), ": the times of another schedule: the digests differ");
+  constexpr std::string_view kOther =
+      ": the times of another schedule (the digests differ): take the file that was made with this "
+      "schedule";
+  EXPECT_EQ(refusal("0123456789abcdef"), kOther);
+  EXPECT_EQ(refusal(""), kOther);
 }
 
 TEST_F(TimesFile, CutOffIsRefused) {
