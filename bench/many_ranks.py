@@ -45,7 +45,7 @@ def main():
                       str(chosen.barriers), trace])
             seconds, memory = measured([os.path.join(chosen.build, "cli", "omnio"), "preprocess",
                                         trace, "-o", schedule])
-            size = os.path.getsize(schedule)
+            size = os.path.getsize(schedule) + os.path.getsize(schedule + ".times")
             model = os.path.join(work, "model.json")
             phases = measured([os.path.join(chosen.build, "cli", "omnio"), "phases", trace, "-o", model,
                                "--schedule", "no"])

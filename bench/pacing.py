@@ -17,7 +17,9 @@ import statistics
 import sys
 import tempfile
 
+# pylint: disable=wrong-import-order
 from runs import BUILD, Place
+from omnio_testing import FLAT
 
 BLOCK = 4096
 PLACES = 256  # of the file, as in pacing.cpp
@@ -42,7 +44,7 @@ class Bench:
         self._wanted_ns = (rate * seconds - 1) * 10**9 // rate
 
     def record(self):
-        self._place.record(*self._command())
+        self._place.record(*self._command(), options=FLAT)
         self._makeRegular()
 
     def _makeRegular(self):

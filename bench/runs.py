@@ -52,10 +52,10 @@ class Place:
     def log(self, trace):
         return self.run([self._omnio, "log", trace, "--json"], "omnio log").out
 
-    def record(self, *command):
-        """Makes the schedule."""
+    def record(self, *command, options=()):
+        """Makes the schedule, with these options of `omnio preprocess`."""
         trace = self.trace(*command)
-        self.preprocess(trace, self.schedule)
+        self.preprocess(trace, self.schedule, *options)
         shutil.rmtree(trace)
 
     def preprocess(self, trace, schedule, *options):

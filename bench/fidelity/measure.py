@@ -5,7 +5,7 @@ import os
 import shutil
 
 import figures
-from omnio_testing import emptied, environment, omnio, run
+from omnio_testing import FLAT, emptied, environment, omnio, run
 from workloads import Failed, ok
 
 # Rows whose application varies more are run with more work.
@@ -13,7 +13,7 @@ VARIES_PERCENT = 5
 # A recording that was disturbed keeps the disturbance as if it were computing, so the one with the
 # median time is kept.
 RECORDINGS = 3
-MEANS = ("--form", "compact", "--timing-detail", "statistics")
+MEANS = ("--timing-detail", "statistics")
 
 
 class Recording:
@@ -105,7 +105,7 @@ class Campaign:
             preprocess(trace, recording.schedule(order), order)
             if self._by_means:
                 preprocess(trace, recording.means(order), order, *MEANS)
-        schedule = readSchedule(recording.schedule("all"))
+        schedule = flatSchedule(trace, "all")
         facts = {"outside_s": max(spanOfMpi(trace) - spanOf(schedule), 0),
                  "alone_s": timeWithoutStorage(schedule), "recorded_s": lengths}
         with open(os.path.join(recording.folder, "facts.json"), "w", encoding="utf-8") as file:
@@ -123,8 +123,7 @@ class Campaign:
         words = [omnio(), "trace", "-o", trace, "--exclude", "/*", "--include", f"{directory}/*", "--"]
         ok(workload.launch.run([*words, *command], cwd=directory, env=workload.environment(),
                                timeout=600), f"{workload.name} recorded on {target_name}")
-        preprocess(trace, f"{trace}.json", "none")
-        return spanOf(readSchedule(f"{trace}.json"))
+        return spanOf(flatSchedule(trace, "none"))
 
     def row(self, workload, pair, rounds, factor):
         """The row of one workload and pair: application and replay in dt by turns."""
@@ -189,7 +188,10 @@ def preprocess(trace, path, order, *options):
        "preprocess")
 
 
-def readSchedule(path):
+def flatSchedule(trace, order):
+    """The document of a schedule with a line for each operation."""
+    path = f"{trace}.json"
+    preprocess(trace, path, order, *FLAT)
     with open(path, encoding="utf-8") as file:
         return json.load(file)
 

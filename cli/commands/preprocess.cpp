@@ -32,7 +32,7 @@ struct PreprocessOptions {
   std::string timing = "dt";
   std::string order = "all";
   std::string layer = "posix";
-  std::string form = "flat";
+  std::string form = "compact";
   std::string timing_detail = "exact";
   std::vector<std::string> map;
   std::vector<std::string> include;
@@ -101,7 +101,7 @@ std::optional<std::string> whyNotTogether(const PreprocessOptions& options,
     return "--check: with --timing-detail statistics a schedule has other times than the trace";
   }
   if (!settings.form.is_compact && !has_exact_times) {
-    return "--timing-detail statistics: only the compact form has them (--form compact)";
+    return "--form flat and --timing-detail statistics: only the compact form has means of times";
   }
   if (settings.check && options.repeat_scale != 1) {
     return "--check: with --repeat-scale a schedule does not say what the trace does";
@@ -249,7 +249,7 @@ int runPreprocess(const PreprocessOptions& options) {
   }
   if (settings.form.is_compact && summary->events > 0) {
     const model::WrittenSchedule& written = summary->written;
-    text += fmt::format("compact: {} lines for {} events, {}", written.lines, written.events,
+    text += fmt::format("compact: {} lines in place of {}, {}", written.lines, written.events,
                         base::humanBytes(written.bytes));
     if (written.times_bytes > 0) {
       text += fmt::format(
@@ -324,14 +324,14 @@ void addPreprocessCommand(base::Command program) {
       .typeName("LAYER");
   command
       .option("--form", options->form,
-              "flat: a line for each operation; compact: what repeats as loops, and ranks that do "
-              "the same as one program (default: flat)")
-      .oneOf({"flat", "compact"})
+              "compact: what repeats as loops, ranks that do the same as one program, and times in "
+              "a file beside; flat: one file with a line for each operation (default: compact)")
+      .oneOf({"compact", "flat"})
       .typeName("FORM");
   command
       .option("--timing-detail", options->timing_detail,
-              "With --form compact: exact: all times, in SCHEDULE.times beside it; statistics: the "
-              "means of each place in a loop (default: exact)")
+              "Of the compact form: exact: all times, in SCHEDULE.times beside it; statistics: the "
+              "means of each place in a loop, in SCHEDULE itself (default: exact)")
       .oneOf({"exact", "statistics"})
       .typeName("WHICH");
   command.flag("--check", options->settings.check,

@@ -1,10 +1,10 @@
 """A thread that gets no processor before its first call would have called at once elsewhere: the
 schedule says so. One that sleeps before it has slept."""
 
-import json
 import os
 
 from omnio_testing import Checks, WorkDirectory, omnio, program, run, skipTest, trace
+from schedule_expander import expanded
 
 LATE_NS = 40_000_000  # in c_late_threads.c
 
@@ -24,8 +24,7 @@ def main():
         path = os.path.join(work, "schedule.json")
         made = run([omnio(), "preprocess", directory, "-o", path, "--timing", "dt"])
         checks.equal(made.status, 0, f"preprocess: {made.err!r}")
-        with open(path, encoding="utf-8") as file:
-            threads = json.load(file)["ranks"][0]["threads"]
+        threads = expanded(path)["ranks"][0]["threads"]
         checks.equal(len(threads), 3, "threads")
         # From what each waits for to its first call: what the maker did after that is not in it.
         first = [thread["events"][0] for thread in threads[1:]]

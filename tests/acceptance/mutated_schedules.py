@@ -27,8 +27,8 @@ import sys
 import time
 
 from hostile_schedules import factsOf
-from omnio_testing import (Checks, WorkDirectory, emptied, environment, mpirun, needRoot, omnio,
-                           program, quietDeath, run, skipTest, trace)
+from omnio_testing import (FLAT, Checks, WorkDirectory, emptied, environment, mpirun, needRoot,
+                           omnio, program, quietDeath, run, skipTest, trace)
 from replay_testing import MPI_ENVIRONMENT
 from round_trip import PYTHON
 from schedule_mutation import horizonNs, mutant
@@ -212,7 +212,7 @@ def makeSchedules(checks, work):
         words = words if ranks == 1 else [*mpirun(ranks), *words]
         result = trace(recorded, words, cwd=directory, env=environment(**MPI_ENVIRONMENT))
         checks.equal(result.status, 0, f"{name}: traced run: {result.err[-300:]!r}")
-        result = run([omnio(), "preprocess", recorded, "-o", made, "--timing",
+        result = run([omnio(), "preprocess", recorded, "-o", made, *FLAT, "--timing",
                       "asap" if len(documents) % 3 else "dt", "--map", f"{directory}=."])
         checks.equal(result.status, 0, f"{name}: preprocess: {result.err[-300:]!r}")
         with open(made, encoding="utf-8") as text:

@@ -3,10 +3,10 @@ a node of the former, and one in all of the latter. Replays put the former where
 for itself, or below the target, and are verified without a difference.
 """
 
-import json
 import os
 
 from omnio_testing import Checks, WorkDirectory, emptied, omnio, program, run, stats
+from schedule_expander import expanded
 from two_namespaces import HOSTS, Network, needTwoHosts
 
 RANKS = 4
@@ -64,8 +64,7 @@ def expected(host):
 
 
 def checkSchedule(checks, name, path):
-    with open(path, encoding="utf-8") as file:
-        files = json.load(file)["files"]
+    files = expanded(path)["files"]
     found = {}
     for entry in files:
         base = os.path.basename(entry["location"])
@@ -150,8 +149,7 @@ def checkKind(checks, work, network, kind):
         checkReplays(checks, work, kind, network, disks, schedule)
         merged = os.path.join(work, f"{kind}-merged.json")
         made = run([omnio(), "preprocess", directory, "-o", merged, "--shared", disks.at])
-        with open(merged, encoding="utf-8") as file:
-            locations = [entry["location"] for entry in json.load(file)["files"]]
+        locations = [entry["location"] for entry in expanded(merged)["files"]]
         checks.equal(len([at for at in locations if at.endswith("/part")]), 1,
                      f"{kind}: --shared makes one file of them")
 

@@ -24,6 +24,9 @@ import traceback
 
 SKIPPED = 77  # ctest's SKIP_RETURN_CODE for these tests
 FLAVOURS = ("serial", "openmp", "mpi", "hybrid")
+# For `omnio preprocess` where a test changes the document, or counts on a line for each operation. One that
+# reads it takes schedule_expander.expanded(), and the default form.
+FLAT = ("--form", "flat")
 
 
 class Checks:

@@ -24,6 +24,7 @@ from omnio_testing import (Checks, WorkDirectory, environment, manifest, omnio, 
                            program, quietDeath, readLog, run, skipTest, stats)
 from run_account import (NOBODY, RINGS, asUser, canBeRunBy, flavours, inOwnMemory,
                          operationsByFile, ringFiles, sizesBelow, waitUntilGone)
+from schedule_expander import expanded
 
 VICTIM = 4321
 # `omnio collect` says this about ring files that other users own.
@@ -125,9 +126,7 @@ class OnlyThisRun:
         result = run([omnio(), "preprocess", trace_directory, "-o", schedule])
         if not self.checks.equal(result.status, 0, f"{what}: omnio preprocess; {result.err!r}"):
             return
-        with open(schedule, encoding="utf-8") as file:
-            text = file.read()
-        json.loads(text)
+        text = json.dumps(expanded(schedule))
         found = set(re.findall(rf'"({re.escape(self.work)}/run\d+/[^"]*)"', text))
         others = {path for path in found if not path.startswith(directory + "/")}
         self.checks.that(not others, f"{what}: files of others in the schedule: {others}")

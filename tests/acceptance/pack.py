@@ -50,10 +50,10 @@ def readings(place):
     def note(name, *words, made=None):
         result = run([omnio(), *words])
         results[name] = (result.status, result.out, result.err)
-        if made and os.path.exists(made):
-            with open(made, "rb") as file:
+        for path in filter(os.path.exists, (made, made + ".times") if made else ()):
+            with open(path, "rb") as file:
                 results[name] += (file.read(),)
-            os.unlink(made)
+            os.unlink(path)
 
     note("log", "log", directory)
     note("log --json", "log", directory, "--json")

@@ -19,6 +19,7 @@ from io_counts import KINDS, Counts
 from omnio_testing import (Checks, WorkDirectory, emptied, environment, mpirun, omnio, program,
                            readLog, run, skipTest)
 from replay_testing import MPI_ENVIRONMENT, closed, file, opened, replay, report, schedule, write
+from schedule_expander import expanded
 from strace_counts import OPTIONS, countStraceFile
 
 REPEATS = int(os.environ.get("OMNIO_TEST_REPEATS", "3"))
@@ -408,8 +409,7 @@ def checkHoles(checks, work):
     checks.equal(done.status, 0, f"trace: {done.err!r}")
     done = run([omnio(), "preprocess", trace, "-o", path])
     checks.equal(done.status, 0, f"preprocess: {done.err!r}")
-    with open(path, encoding="utf-8") as document:
-        files = {file["location"]: file for file in json.load(document)["files"]}
+    files = {file["location"]: file for file in expanded(path)["files"]}
     def hole(begin, end):
         return {"begin": begin, "end": end}
     checks.equal(files["sparse"].get("holes"),

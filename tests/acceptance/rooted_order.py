@@ -4,12 +4,12 @@ a schedule says of a real program, against what the program does.
   rooted_order.py
 """
 
-import json
 import os
 
 from omnio_testing import Checks, WorkDirectory, emptied, environment, mpirun, omnio, program, run, \
     skipTest
 from replay_testing import MPI_ENVIRONMENT
+from schedule_expander import expanded
 
 RANKS, TURNS = 8, 60
 ROOT = RANKS - 1
@@ -24,8 +24,7 @@ def eventsOf(checks, work):
     checks.equal(traced.status, 0, f"the program: {traced.err!r}")
     made = run([omnio(), "preprocess", trace, "-o", schedule])
     checks.equal(made.status, 0, f"preprocess: {made.err!r}")
-    with open(schedule, encoding="utf-8") as text:
-        ranks = json.load(text)["ranks"]
+    ranks = expanded(schedule)["ranks"]
     checks.equal([len(rank["threads"]) for rank in ranks], [1] * RANKS, "a thread a rank")
     return [rank["threads"][0]["events"] for rank in ranks]
 

@@ -2,11 +2,11 @@
 that of the program with blocks of the other size. Files of other names keep their sizes.
 """
 
-import json
 import os
 
 from omnio_testing import Checks, WorkDirectory, emptied, mpirun, omnio, program, run, trace
 from replay_testing import replay
+from schedule_expander import expanded
 
 BLOCK = 8192
 # These say when and where it ran. Which of the pages that were touched are told together differs.
@@ -28,8 +28,7 @@ def scheduleOf(checks, directory, out, *options):
     made = run([omnio(), "preprocess", directory, "-o", out, "--timing", "asap", *options])
     print(made.out.decode(), made.err.decode(), end="")
     checks.equal(made.status, 0, f"preprocess {options}: {made}")
-    with open(out, encoding="utf-8") as document:
-        return json.load(document)
+    return expanded(out)
 
 
 def operations(schedule):

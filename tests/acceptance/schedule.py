@@ -12,6 +12,7 @@ import time
 from omnio_testing import (Checks, WorkDirectory, emptied, environment, mpirun, omnio, program,
                            readLog, run, trace)
 from replay_testing import replay
+from schedule_expander import expanded
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SCHEMA = os.path.join(HERE, "..", "..", "docs", "formats", "schedule.schema.json")
@@ -60,8 +61,7 @@ def checkProgram(checks, work, name, python):
         result = run([omnio(), "preprocess", recorded, "-o", out, "--timing", timing,
                       "--map", f"{directory}=."])
         checks.equal(result.status, 0, f"{name}: preprocess, {result.err!r}")
-        with open(out, encoding="utf-8") as text:
-            documents[timing] = json.load(text)
+        documents[timing] = expanded(out)
         checks.equal(documents[timing]["global"]["time_replay"], timing, f"{name}: timing")
         if python:
             fits, why = fitsSchema(python, out)
@@ -189,8 +189,7 @@ def checkComputing(checks, work):
         result = trace(recorded, [sys.executable, "-c", COMPUTING, kind], options=only, cwd=directory)
         checks.equal(result.status, 0, f"a program that {kind}: {result.err!r}")
         checks.equal(run([omnio(), "preprocess", recorded, "-o", out]).status, 0, "preprocess")
-        with open(out, encoding="utf-8") as document:
-            found[kind] = json.load(document)["ranks"][0]["threads"][0].get("computing")
+        found[kind] = expanded(out)["ranks"][0]["threads"][0].get("computing")
     checks.that(found["sleeps"] is not None and found["sleeps"] < 0.2, f"asleep: {found['sleeps']}")
     # Others may have taken the processor from it.
     checks.that(found["computes"] is not None and found["computes"] > max(0.3, found["sleeps"]),
@@ -248,8 +247,7 @@ def checkSizesBeforeTheRun(checks, work):
     checks.equal(ran.status, 0, f"dd appends: {ran}")
     made = run([omnio(), "preprocess", directory, "-o", path, "--timing", "asap"])
     checks.equal(made.status, 0, f"preprocess: {made}")
-    with open(path, encoding="utf-8") as text:
-        files = {file["location"]: file["size"] for file in json.load(text)["files"]}
+    files = {file["location"]: file["size"] for file in expanded(path)["files"]}
     checks.equal({name: files.get(name) for name in wanted}, wanted, "sizes before the run")
     if mpirun(1) is None:
         checks.skip("sizes", "a replay needs MPI")

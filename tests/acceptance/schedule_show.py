@@ -11,6 +11,7 @@ import os
 
 from omnio_testing import Checks, WorkDirectory, emptied, omnio, program, run, stats, trace
 from replay_testing import closed, file, opened, schedule, write
+from schedule_expander import expanded
 
 STEPS = ("preopened", "inherited", "delay")
 READS = ("read", "write")
@@ -42,8 +43,7 @@ def eventsOf(thread):
 def counted(path):
     """An independent count over the document: operations and times by rank, call and file, waits,
     and the duration. Files by the descriptors of a rank, in the document's order."""
-    with open(path, encoding="utf-8") as text:
-        document = json.load(text)
+    document = expanded(path)
     found = {name: collections.Counter() for name in ("rank", "call", "rank_ns", "file", "why")}
     starts, ends, work = [], [], []
     for rank in document["ranks"]:

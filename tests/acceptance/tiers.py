@@ -4,7 +4,6 @@ rank and time. Each file is in its tree and in no other, with its size, what was
 the calls do as recorded.
 """
 
-import json
 import os
 
 import devices
@@ -12,6 +11,7 @@ from hostile_schedules import factsOf
 from node_files import INPUTS, Disks
 from omnio_testing import Checks, WorkDirectory, emptied, omnio, program, readLog, run, stats
 from replay_testing import report
+from schedule_expander import expanded
 from two_namespaces import HOSTS, Network, needTwoHosts
 
 RANKS, STEPS = 4, 3
@@ -93,8 +93,7 @@ def makeSchedule(checks, site, name, *rules):
     path = os.path.join(site.work, f"{name}.json")
     made = run([omnio(), "preprocess", site.trace, "-o", path, "--check", *rules])
     checks.equal(made.status, 0, f"{name}: preprocess: {made}")
-    with open(path, encoding="utf-8") as document:
-        return path, json.load(document)
+    return path, expanded(path)
 
 
 def callsIn(document):

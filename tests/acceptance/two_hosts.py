@@ -10,6 +10,7 @@ import sys
 
 from omnio_testing import (Checks, WorkDirectory, emptied, omnio, program, readLog, run, skipTest,
                            stats)
+from schedule_expander import expanded
 from two_namespaces import HOSTS, Network, needTwoHosts
 
 
@@ -149,9 +150,8 @@ def checkReplay(checks, network, work):
     checks.equal(traced.status, 0, f"replay: trace: {traced.err!r}")
     made = run([omnio(), "preprocess", trace, "-o", schedule, "--timing", "dt"])
     checks.equal(made.status, 0, f"replay: preprocess: {made.err!r}")
-    with open(schedule, encoding="utf-8") as file:
-        recorded_ns = max(event["end"] for rank in json.load(file)["ranks"]
-                          for thread in rank["threads"] for event in thread["events"])
+    recorded_ns = max(event["end"] for rank in expanded(schedule)["ranks"]
+                      for thread in rank["threads"] for event in thread["events"])
     apart = run(["unshare", "--time", "--monotonic", "1", "--fork", "true"]).status == 0
     if not apart:
         checks.skip("clocks that differ", "unshare cannot make a time namespace here")
