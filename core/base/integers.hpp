@@ -51,4 +51,18 @@ constexpr std::int64_t saturatingSum(std::int64_t a, std::int64_t b) {
   return sum;
 }
 
+// Sums that wrap around at 64 bits, so that no sequence of numbers is beyond them.
+
+constexpr std::int64_t wrappedSum(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+
+constexpr std::int64_t wrappedDifference(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+}
+
+constexpr std::int64_t wrappedProduct(std::int64_t a, std::uint64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * b);
+}
+
 }  // namespace omnio::base
