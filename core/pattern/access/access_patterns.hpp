@@ -6,22 +6,21 @@
 //
 // - Grow: the access is the one that was expected. The cursor advances.
 // - Detect, coalesce, look back: three accesses at one distance become a loop, as do three loops,
-// or
-//   the same parts three times, up to LoopList::kMostInBody of them. This looks back at what was in
-//   no pattern yet.
-// - Commit: the access was not the expected one. What came before stays as history.
+//   or the same parts three times, up to kMostInBody of them. This looks back at what was in no
+//   pattern yet.
+// - Commit: the access was not the expected one. What came before stays as history; a cursor that
+//   was right for long is held for some accesses, since a header may be written in between.
 // - Look up the history: the latest accesses are looked for as the beginning of an older pattern,
-// or
-//   of the next turn of a loop. The one that explains most of them becomes the cursor. So a nest is
-//   predicted from the first access of its second turn on, in each dimension.
+//   or of the next turn of a loop. The one that explains most of them becomes the cursor. So a nest
+//   is predicted from the first access of its second turn on, in each dimension.
 //
 // What the paper leaves open: T_struct is kStructured, T_corr is Correlations::kLeastShare, and
 // T_comp is two turns for a prediction (one period and the first difference that comes again) and
 // three turns for a pattern.
 //
-// Memory: at most kMostBytes. Beyond that the oldest patterns are dropped. An access takes constant
-// time: about the length of a look at the last LoopList::kMostInBody parts; one that was not
-// expected takes a look at kMostTail times kMostBack parts more. Not for several threads at a time.
+// Memory: at most kMostBytes. Beyond that the oldest patterns are dropped. The time of an access is
+// bounded: by the depth of the loops if it was expected, else by the limits of lookUp(). Not for
+// several threads at a time.
 #pragma once
 
 #include <cstddef>
@@ -38,15 +37,17 @@ namespace omnio::pattern::access {
 
 class AccessPatterns {
  public:
-  static constexpr std::size_t kMostBytes = std::size_t{96} << 10;
+  static constexpr std::size_t kMostBytes = std::size_t{192} << 10;
   // Accesses in a row that a structure has to explain before it goes before correlations.
   static constexpr std::uint64_t kStructured = 3;
-  // So many, and the accesses do not count for correlations.
+  // So many, and the accesses do not count for correlations. A cursor that has explained as many
+  // is held for kHeld accesses that it did not expect.
   static constexpr std::uint64_t kSettled = 8;
-  // After so many misses in a row a structure has to explain two accesses at least.
-  static constexpr std::uint64_t kGuesses = 4;
-  static constexpr std::size_t kMostTail = 8;
-  static constexpr std::size_t kMostBack = LoopList::kMostInBody;
+  static constexpr std::uint64_t kHeld = 4;
+  // After so many misses in a row a structure has to explain kStructured accesses at least.
+  static constexpr std::uint64_t kGuesses = 8;
+  // Parts of a body, and so of the period of a composition.
+  static constexpr std::size_t kMostInBody = 340;
 
   struct Prediction {
     std::int64_t offset = 0;
@@ -78,19 +79,34 @@ class AccessPatterns {
  private:
   using Element = LoopList::Element;
   // What predictions are made of.
-  enum class Source : std::uint8_t { kNone, kCursor, kCorrelations, kContiguous };
+  enum class Source : std::uint8_t { kNone, kCursor, kHeldCursor, kCorrelations, kContiguous };
 
+  bool takeHeld(const Request& access);
   void bound();
   void lookUp();
   bool mayBegin(std::size_t at, std::size_t tail) const;
+  bool tryRepeat(std::size_t at, std::size_t tail);
+  bool tryNextTurn(std::size_t at);
+  bool skipFrom(std::size_t tail);
   Source source() const;
   Prediction predictionAt(const LoopCursor& cursor, std::uint64_t support) const;
+  void readOn(LoopCursor cursor, std::uint64_t support, std::size_t count,
+              std::vector<Prediction>& predictions) const;
 
-  LoopList list_;
+  // Limits of lookUp(): elements that it matches, elements that it looks back, loops among these,
+  // and older elements that are like the last.
+  static constexpr std::size_t kMostTail = 8;
+  static constexpr std::size_t kMostBack = 64;
+  static constexpr std::size_t kMostLoops = 16;
+  static constexpr std::size_t kMostTried = 8;
+
+  LoopList list_{kMostInBody};
   LoopCursor cursor_;          // at what is expected, if it is set
   LoopCursor tried_;           // of lookUp()
+  LoopCursor held_;            // the one before, at what it still expects
   std::uint64_t support_ = 0;  // of the cursor
-  std::uint64_t misses_ = 0;   // in a row
+  std::uint64_t held_support_ = 0;
+  std::uint64_t misses_ = 0;  // in a row
   Correlations correlations_;
   Request last_;
   std::uint64_t contiguous_ = 0;  // accesses in a row that begin where the one before ended

@@ -20,7 +20,7 @@ std::size_t Correlations::find(std::int64_t offset) const {
   return kNone;
 }
 
-// Followers that are frequent stay, whatever comes in between (Misra and Gries 1982).
+// The oldest of the rarest makes room for a new follower.
 void Correlations::Entry::take(std::int64_t follower, std::uint32_t distance) {
   const auto same = std::ranges::find_if(
       followers, [&](const Follower& each) { return each.count > 0 && each.offset == follower; });
@@ -29,15 +29,9 @@ void Correlations::Entry::take(std::int64_t follower, std::uint32_t distance) {
     same->distances += distance;
     return;
   }
-  const auto free = std::ranges::find(followers, 0U, &Follower::count);
-  if (free != followers.end()) {
-    *free = {.offset = follower, .count = 1, .distances = distance};
-    return;
-  }
-  for (Follower& each : followers) {
-    each.distances -= each.distances / each.count;
-    --each.count;
-  }
+  const auto rarest = std::ranges::min_element(followers, {}, &Follower::count);
+  std::move(rarest + 1, followers.end(), rarest);
+  followers.back() = {.offset = follower, .count = 1, .distances = distance};
 }
 
 bool Correlations::Entry::isFrequent(const Follower& follower) const {
@@ -51,7 +45,9 @@ Correlations::Entry& Correlations::entryFor(std::int64_t offset) {
   while (true) {
     if (entries_.empty()) grow();
     const std::span<Entry> set = std::span(entries_).subspan(setOf(offset), kWays);
-    Entry& oldest = *std::ranges::min_element(set, {}, &Entry::last_use);
+    // Offsets that were seen once go first.
+    Entry& oldest = *std::ranges::min_element(
+        set, {}, [](const Entry& entry) { return std::pair(entry.count > 1, entry.last_use); });
     if (oldest.count == 0 || entries_.size() == kMostOffsets) {
       oldest = {.offset = offset, .bytes = 0, .last_use = 0, .count = 0, .followers = {}};
       return oldest;

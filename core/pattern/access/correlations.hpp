@@ -1,8 +1,9 @@
 // Offsets that other offsets follow, in any order: the unstructured patterns of Tang et al.
 // (Euro-Par 2014). "{10 | 20, 30}" says that 20 and 30 come soon after nearly each 10.
 //
-// A table of at most kMostOffsets offsets, which is small while there are few; those that were not
-// seen for longest make room. An access costs constant time. Not for several threads at a time.
+// A table of at most kMostOffsets offsets, which is small while there are few; those that were
+// seen once, and not for longest, make room first. An access costs constant time. Not for several
+// threads at a time.
 #pragma once
 
 #include <array>

@@ -72,7 +72,16 @@ LoopList::BodyId LoopList::requestId(std::uint64_t bytes) {
 
 void LoopList::add(std::int64_t offset, std::uint64_t bytes) {
   elements_.push_back({.start = offset, .body = requestId(bytes)});
-  fold(kMostInBody);
+  pushed(keyOf(elements_.size() - 1), 0);
+  fold(most_in_body_);
+}
+
+// In two turns, parts are as far from those before them.
+std::uint64_t LoopList::keyOf(std::size_t at) const {
+  const Element& element = elements_[at];
+  const std::int64_t before = at == 0 ? 0 : elements_[at - 1].start;
+  return base::mixed(element.body, element.count, static_cast<std::uint64_t>(element.stride),
+                     static_cast<std::uint64_t>(wrappedDifference(element.start, before)));
 }
 
 bool LoopList::continuesLoop(std::size_t at) const {
@@ -88,8 +97,10 @@ bool LoopList::continuesLoop(std::size_t at) const {
 }
 
 void LoopList::takeTurn(std::size_t at) {
+  popped(elements_.size() - at);
   ++elements_[at].count;
   elements_.resize(at + 1);
+  pushed(keyOf(at), elements_[at].length);
 }
 
 // Whether the last so many turns of that many elements are the same, at one distance.
@@ -115,12 +126,14 @@ bool LoopList::makeLoop(std::size_t length, std::size_t turns) {
     each.start = wrappedDifference(each.start, start);
     body.requests += requestsOf(each);
   }
+  popped(length * turns);
   elements_.erase(first + 1, elements_.end());
   elements_.back() = {.start = start,
                       .count = turns,
                       .stride = stride,
                       .body = idOf(std::move(body)),
                       .length = static_cast<std::uint32_t>(length)};
+  pushed(keyOf(elements_.size() - 1), length);
   return true;
 }
 
@@ -137,6 +150,7 @@ Part LoopList::partOf(const Element& element) const {
 }
 
 void LoopList::dropOldest(std::size_t count) {
+  popped(elements_.size());
   elements_.erase(elements_.begin(), elements_.begin() + static_cast<std::ptrdiff_t>(count));
   std::vector<char> used(bodies_.size(), 0);
   for (const Element& each : elements_) used[each.body] = 1;
@@ -159,11 +173,12 @@ void LoopList::dropOldest(std::size_t count) {
   for (Element& each : elements_) each.body = ids[each.body];
   last_request_ = 0;
   indexAll();
+  for (std::size_t at = 0; at < elements_.size(); ++at) pushed(keyOf(at), elements_[at].length);
 }
 
 std::size_t LoopList::memoryBytes() const {
   return elements_.capacity() * sizeof(Element) + bodies_.capacity() * sizeof(Body) +
-         body_element_count_ * sizeof(Element) + slots_.capacity() * sizeof(BodyId);
+         body_element_count_ * sizeof(Element) + slots_.capacity() * sizeof(BodyId) + indexBytes();
 }
 
 }  // namespace omnio::pattern::access

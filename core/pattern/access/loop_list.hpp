@@ -1,8 +1,8 @@
 // Requests as a list of parts: requests, and loops over parts. Two turns of a loop differ in their
 // offset alone. The list is folded while it grows (core/pattern/loop_recognition.hpp).
 //
-// A part takes 32 bytes, and parts that are the same share their body. Not for several
-// threads at a time. Offsets wrap around at 64 bits.
+// A part takes 48 bytes, and parts that are the same share their body. Not for several threads at a
+// time. Offsets wrap around at 64 bits.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +17,6 @@ namespace omnio::pattern::access {
 
 class LoopList : private LoopRecognition<LoopList> {
  public:
-  // Maximum number of parts in the body of a loop: the cells of a rank in BT-IO on 4,096 ranks.
-  static constexpr std::size_t kMostInBody = 64;
-
   using BodyId = std::uint32_t;
   // A part with the id of its body, so that two parts are compared by numbers alone.
   struct Element {
@@ -38,6 +35,8 @@ class LoopList : private LoopRecognition<LoopList> {
     std::int64_t next() const;
   };
 
+  explicit LoopList(std::size_t most_in_body) : most_in_body_(most_in_body) {}
+
   void add(std::int64_t offset, std::uint64_t bytes);
 
   std::span<const Element> elements() const { return elements_; }
@@ -51,6 +50,10 @@ class LoopList : private LoopRecognition<LoopList> {
   std::uint64_t bytesOf(const Element& element) const { return bodies_[element.body].bytes; }
   std::uint64_t requestsOf(const Element& element) const;
   Part partOf(const Element& element) const;
+  // The latest element before this one that is like it, and as far from the one before it; kNone:
+  // there is none. Another one may be named once in 2^32 times.
+  std::size_t previousRepeat(std::size_t at) const { return previousAlike(at); }
+  using LoopRecognition::kNone;
 
   // Drops the oldest elements, and all bodies that no other element has. Ids of bodies change.
   void dropOldest(std::size_t count);
@@ -74,16 +77,13 @@ class LoopList : private LoopRecognition<LoopList> {
   void indexAll();
   BodyId requestId(std::uint64_t bytes);
 
-  std::size_t partCount() const { return elements_.size(); }
-  std::size_t bodyLength(std::size_t at) const { return elements_[at].length; }
+  std::uint64_t keyOf(std::size_t at) const;
   bool continuesLoop(std::size_t at) const;
   void takeTurn(std::size_t at);
-  bool mayBeAlike(std::size_t at, std::size_t before) const {
-    return elements_[at].isLike(elements_[before]);
-  }
   bool areTurns(std::size_t length, std::size_t turns) const;
   bool makeLoop(std::size_t length, std::size_t turns);
 
+  std::size_t most_in_body_;
   std::vector<Element> elements_;
   // A body has elements of bodies before it alone.
   std::vector<Body> bodies_;
