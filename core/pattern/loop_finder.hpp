@@ -1,9 +1,4 @@
-// Finds the loops in a sequence of requests while it is read, as nested loop recognition does
-// (Ketterlin and Clauss, CGO 2008). Two turns of a loop differ in their offset alone.
-//
-// The finder keeps a list of parts. When the last 3 * n parts are three turns of the same n parts
-// with one stride, they become a loop. Parts that continue a loop become one more turn of it. Three
-// turns are needed, because any two requests of one size have some stride.
+// Finds the loops in a sequence of requests while it is read (core/pattern/access/loop_list.hpp).
 //
 // Not for several threads at a time. The cost of add() is bounded: a sequence that nearly repeats
 // takes kMostInBody squared comparisons of parts. The memory is bounded by kMostParts.
@@ -11,9 +6,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <vector>
 
+#include "core/pattern/access/loop_list.hpp"
 #include "core/pattern/part.hpp"
 
 namespace omnio::pattern {
@@ -37,37 +32,7 @@ class LoopFinder {
   std::vector<Part> finish();
 
  private:
-  // A part with the index of its body, so that two parts are compared by numbers alone.
-  struct Element {
-    std::int64_t start = 0;
-    std::uint64_t count = 1;
-    std::int64_t stride = 0;
-    std::size_t body = 0;  // index in bodies_
-
-    bool isLike(const Element& other) const {
-      return count == other.count && stride == other.stride && body == other.body;
-    }
-  };
-  // A request has no elements. The starts of elements count from the first one.
-  struct Body {
-    std::uint64_t bytes = 0;
-    std::vector<Element> elements;
-  };
-  using Key = std::vector<std::int64_t>;
-
-  std::size_t numberOf(Body body);
-  std::size_t requestNumber(std::uint64_t bytes);
-  void fold();
-  bool extend();
-  bool begin(std::size_t turns);
-  bool sameTurns(std::size_t length, std::size_t turns) const;
-  void replace(std::size_t length, std::size_t turns);
-  Part partOf(const Element& element) const;
-
-  std::vector<Element> elements_;
-  std::vector<Body> bodies_;
-  std::map<Key, std::size_t> numbers_;
-  std::size_t last_request_ = 0;  // number of its body
+  access::LoopList list_{kMostInBody};
   bool gave_up_ = false;
 };
 

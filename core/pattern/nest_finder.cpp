@@ -6,19 +6,10 @@
 #include "core/base/integers.hpp"
 
 namespace omnio::pattern {
-namespace {
 
-// Differences and steps wrap around, so that no sequence of numbers is beyond them.
-std::int64_t difference(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
-}
-
-std::int64_t advanced(std::int64_t start, std::int64_t step, std::uint64_t turns) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(start) +
-                                   static_cast<std::uint64_t>(step) * turns);
-}
-
-}  // namespace
+using base::wrappedDifference;
+using base::wrappedProduct;
+using base::wrappedSum;
 
 bool NestFinder::Element::isLike(const Element& other) const {
   if (like != other.like || kind != other.kind || count != other.count || steps != other.steps) {
@@ -37,16 +28,21 @@ void NestFinder::Element::mark() {
   for (const Element& part : *body) like = base::mixed(like, part.like);
 }
 
+// In two turns, parts are like each other, and so are those before them.
+std::uint64_t NestFinder::keyOf(std::size_t at) const {
+  return base::mixed(likes_[at], at == 0 ? 0 : likes_[at - 1]);
+}
+
 void NestFinder::push(Element element) {
   likes_.push_back(element.like);
-  lengths_.push_back(element.length());
   elements_.push_back(std::move(element));
+  pushed(keyOf(elements_.size() - 1), elements_.back().length());
 }
 
 void NestFinder::drop(std::size_t count) {
+  popped(count);
   elements_.resize(elements_.size() - count);
   likes_.resize(elements_.size());
-  lengths_.resize(elements_.size());
 }
 
 void NestFinder::add(std::uint32_t kind, std::span<const std::int64_t> numbers,
@@ -59,28 +55,25 @@ void NestFinder::add(std::uint32_t kind, std::span<const std::int64_t> numbers,
   element.measures.assign(measures.begin(), measures.end());
   element.mark();
   push(std::move(element));
-  fold();
+  fold(kMostInBody);
   // The later half stays: loops go on there.
   if (elements_.size() >= kMostElements) emitUpTo(kMostElements / 2);
 }
 
-void NestFinder::fold() {
-  while (extend() || begin()) {
-  }
-}
-
-// Whether the elements from `first` to the last are the next turn of the loop.
-bool NestFinder::continues(const Element& loop, std::size_t first) const {
-  std::size_t at = 0;
+// Whether the elements after the loop are its next turn, and it may have one more.
+bool NestFinder::continuesLoop(std::size_t at) const {
+  const Element& loop = elements_[at];
+  std::size_t number = 0;
   for (std::size_t i = 0; i < loop.body->size(); ++i) {
-    const Element& element = elements_[first + i];
+    const Element& element = elements_[at + 1 + i];
     if (!(*loop.body)[i].isLike(element)) return false;
-    for (const std::int64_t number : element.numbers) {
-      if (number != advanced(loop.numbers[at], loop.steps[at], loop.count)) return false;
-      ++at;
+    for (const std::int64_t value : element.numbers) {
+      const std::int64_t step = wrappedProduct(loop.steps[number], loop.count);
+      if (value != wrappedSum(loop.numbers[number], step)) return false;
+      ++number;
     }
   }
-  return true;
+  return loop.count < most_turns_ / loop.inner_turns;
 }
 
 void NestFinder::addTurn(Element& loop, std::size_t first) const {
@@ -94,23 +87,17 @@ void NestFinder::addTurn(Element& loop, std::size_t first) const {
   ++loop.count;
 }
 
-bool NestFinder::extend() {
-  const std::size_t size = elements_.size();
-  for (std::size_t length = 1; length <= kMostInBody && length < size; ++length) {
-    const std::size_t at = size - 1 - length;
-    if (lengths_[at] != length || !continues(elements_[at], at + 1)) continue;
-    if (elements_[at].count >= most_turns_ / elements_[at].inner_turns) continue;
-    if (elements_[at].measures.empty()) {
-      ++elements_[at].count;
-    } else {
-      addTurn(elements_[at], at + 1);
-    }
-    elements_[at].mark();
-    likes_[at] = elements_[at].like;
-    drop(length);
-    return true;
+void NestFinder::takeTurn(std::size_t at) {
+  if (elements_[at].measures.empty()) {
+    ++elements_[at].count;
+  } else {
+    addTurn(elements_[at], at + 1);
   }
-  return false;
+  drop(elements_[at].length());
+  popped(1);
+  elements_[at].mark();
+  likes_[at] = elements_[at].like;
+  pushed(keyOf(at), elements_[at].length());
 }
 
 // Whether the element and those one and two turns before it have numbers at one distance.
@@ -120,23 +107,24 @@ bool NestFinder::advanceAlike(std::size_t at, std::size_t length) const {
   const std::vector<std::int64_t>& third = elements_[at].numbers;
   if (first.size() != third.size() || second.size() != third.size()) return false;
   for (std::size_t n = third.size(); n-- > 0;) {
-    if (difference(third[n], second[n]) != difference(second[n], first[n])) return false;
+    if (wrappedDifference(third[n], second[n]) != wrappedDifference(second[n], first[n]))
+      return false;
   }
   return true;
 }
 
-// Whether the last elements are three turns of that many.
-bool NestFinder::areTurns(std::size_t length) const {
+bool NestFinder::areTurns(std::size_t length, std::size_t turns) const {
   const std::size_t size = elements_.size();
+  const std::size_t second = size - (turns - 1) * length;
   // Where all calls are alike, their numbers are not: one of them ends most comparisons.
   if (!advanceAlike(size - 1, length)) return false;
-  for (std::size_t i = size - 2 * length; i < size; ++i) {
+  for (std::size_t i = second; i < size; ++i) {
     if (likes_[i] != likes_[i - length]) return false;
   }
-  for (std::size_t i = size - length; i < size; ++i) {
+  for (std::size_t i = second + length; i < size; ++i) {
     if (!advanceAlike(i, length)) return false;
   }
-  for (std::size_t i = size - 2 * length; i < size; ++i) {
+  for (std::size_t i = second; i < size; ++i) {
     if (!elements_[i].isLike(elements_[i - length])) return false;
   }
   return true;
@@ -149,48 +137,42 @@ std::uint64_t NestFinder::turnsFrom(std::size_t first, std::size_t length) const
   return most;
 }
 
-bool NestFinder::begin() {
-  constexpr std::size_t kTurns = 3;
-  const std::size_t size = elements_.size();
-  for (std::size_t length = 1; length <= kMostInBody && length * kTurns <= size; ++length) {
-    if (likes_[size - 1] != likes_[size - 1 - length] || !areTurns(length)) continue;
-    const std::size_t first = size - kTurns * length;
-    Element loop;
-    loop.inner_turns = turnsFrom(first, length);
-    if (kTurns > most_turns_ / loop.inner_turns) continue;
-    Body body;
-    for (std::size_t i = first; i < first + length; ++i) {
-      Element& element = elements_[i];
-      const Element& next = elements_[i + length];
-      loop.numbers.insert(loop.numbers.end(), element.numbers.begin(), element.numbers.end());
-      for (std::size_t n = 0; n < element.numbers.size(); ++n) {
-        loop.steps.push_back(difference(next.numbers[n], element.numbers[n]));
-      }
-      if (!element.measures.empty()) {
-        if (i == first) loop.measures.push_back(std::exchange(element.measures[0], 0));
-        loop.measures.insert(loop.measures.end(), element.measures.begin(), element.measures.end());
-      }
-      Element part = element;
-      part.numbers = {};
-      part.measures = {};
-      body.push_back(std::move(part));
+bool NestFinder::makeLoop(std::size_t length, std::size_t turns) {
+  const std::size_t first = elements_.size() - turns * length;
+  Element loop;
+  loop.inner_turns = turnsFrom(first, length);
+  if (turns > most_turns_ / loop.inner_turns) return false;
+  Body body;
+  for (std::size_t i = first; i < first + length; ++i) {
+    Element& element = elements_[i];
+    const Element& next = elements_[i + length];
+    loop.numbers.insert(loop.numbers.end(), element.numbers.begin(), element.numbers.end());
+    for (std::size_t n = 0; n < element.numbers.size(); ++n) {
+      loop.steps.push_back(wrappedDifference(next.numbers[n], element.numbers[n]));
     }
-    loop.number_count = loop.numbers.size();
-    loop.measure_count = loop.measures.size();
-    loop.body = std::make_shared<const Body>(std::move(body));
-    for (std::size_t turn = 1; turn < kTurns; ++turn) {
-      if (loop.measures.empty()) {
-        ++loop.count;
-      } else {
-        addTurn(loop, first + turn * length);
-      }
+    if (!element.measures.empty()) {
+      if (i == first) loop.measures.push_back(std::exchange(element.measures[0], 0));
+      loop.measures.insert(loop.measures.end(), element.measures.begin(), element.measures.end());
     }
-    loop.mark();
-    drop(kTurns * length);
-    push(std::move(loop));
-    return true;
+    Element part = element;
+    part.numbers = {};
+    part.measures = {};
+    body.push_back(std::move(part));
   }
-  return false;
+  loop.number_count = loop.numbers.size();
+  loop.measure_count = loop.measures.size();
+  loop.body = std::make_shared<const Body>(std::move(body));
+  for (std::size_t turn = 1; turn < turns; ++turn) {
+    if (loop.measures.empty()) {
+      ++loop.count;
+    } else {
+      addTurn(loop, first + turn * length);
+    }
+  }
+  loop.mark();
+  drop(turns * length);
+  push(std::move(loop));
+  return true;
 }
 
 namespace {
@@ -268,7 +250,7 @@ std::size_t NestFinder::emitRun(std::size_t first, std::size_t end) {
   std::size_t best_length = 0;
   std::size_t best_saved = 0;
   std::size_t best_turns = 0;
-  for (std::size_t length = 1; length <= kMostInBody && first + 2 * length <= end; ++length) {
+  for (std::size_t length = 1; length <= kMostInList && first + 2 * length <= end; ++length) {
     if (end - first - length <= best_saved) break;  // a longer one saves no more
     std::size_t matched = 0;
     while (first + length + matched < end &&
@@ -321,10 +303,10 @@ std::size_t NestFinder::emitRun(std::size_t first, std::size_t end) {
   std::vector<std::size_t> list_of(values.size(), Field::kNoList);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::vector<std::int64_t>& by_turn = values[i];
-    const std::int64_t step = difference(by_turn[1], by_turn[0]);
+    const std::int64_t step = wrappedDifference(by_turn[1], by_turn[0]);
     bool is_affine = true;
     for (std::size_t turn = 1; turn < best_turns && is_affine; ++turn) {
-      is_affine = difference(by_turn[turn], by_turn[turn - 1]) == step;
+      is_affine = wrappedDifference(by_turn[turn], by_turn[turn - 1]) == step;
     }
     loop.steps.push_back(is_affine ? step : 0);
     if (is_affine) continue;
@@ -349,9 +331,10 @@ void NestFinder::emitUpTo(std::size_t end) {
   // A run may go on in the part that stays, up to the last turn that is whole.
   while (at < end) at = emitRun(at, elements_.size());
   const auto gone = static_cast<std::ptrdiff_t>(at);
+  popped(elements_.size());
   elements_.erase(elements_.begin(), elements_.begin() + gone);
   likes_.erase(likes_.begin(), likes_.begin() + gone);
-  lengths_.erase(lengths_.begin(), lengths_.begin() + gone);
+  for (std::size_t i = 0; i < elements_.size(); ++i) pushed(keyOf(i), elements_[i].length());
 }
 
 void NestFinder::finish() { emitUpTo(elements_.size()); }

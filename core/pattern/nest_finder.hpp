@@ -1,14 +1,13 @@
 // Finds the nests of loops in a sequence of items while it is read. Two steps:
 //
-// - Nested loop recognition (Ketterlin and Clauss, CGO 2008): three turns of the same parts, whose
-//   numbers all change by constant steps, become a loop; parts that continue a loop become one more
-//   turn of it. This finds nests of any depth whose numbers are affine in the turns.
+// - Nested loop recognition (core/pattern/loop_recognition.hpp), where all numbers of a part change
+//   by constant steps. This finds nests of any depth whose numbers are affine in the turns.
 // - What is left is looked through for runs of the same parts with other numbers. Such a run
 //   becomes a loop with lists of values.
 //
 // The memory is bounded by kMostElements parts and their bodies, so a sequence comes back in
-// pieces, in its order. The cost of an item is bounded too: about kMostInBody comparisons. Not for
-// several threads at a time.
+// pieces, in its order. The cost of an item is bounded too: about kMostInList comparisons of
+// parts, and as many of turns where parts are alike. Not for several threads at a time.
 #pragma once
 
 #include <cstddef>
@@ -18,14 +17,16 @@
 #include <span>
 #include <vector>
 
+#include "core/pattern/loop_recognition.hpp"
 #include "core/pattern/nest.hpp"
 
 namespace omnio::pattern {
 
-class NestFinder {
+class NestFinder : private LoopRecognition<NestFinder> {
  public:
   static constexpr std::size_t kMostInBody = 128;     // parts of a body
-  static constexpr std::size_t kMostElements = 2048;  // parts that are held
+  static constexpr std::size_t kMostInList = 128;     // parts of a body with lists
+  static constexpr std::size_t kMostElements = 2048;  // parts that are held; three turns and more
 
   // Takes items and loops in the order of the sequence.
   using Emit = std::function<void(const Nest& nest)>;
@@ -64,13 +65,15 @@ class NestFinder {
     void mark();
   };
 
-  void fold();
-  bool extend();
-  bool begin();
-  bool areTurns(std::size_t length) const;
+  friend class LoopRecognition<NestFinder>;
+  bool continuesLoop(std::size_t at) const;
+  void takeTurn(std::size_t at);
+  bool areTurns(std::size_t length, std::size_t turns) const;
+  bool makeLoop(std::size_t length, std::size_t turns);
+
   bool advanceAlike(std::size_t at, std::size_t length) const;
-  bool continues(const Element& loop, std::size_t first) const;
   void addTurn(Element& loop, std::size_t first) const;
+  std::uint64_t keyOf(std::size_t at) const;
   void push(Element element);
   void drop(std::size_t count);
   void emitUpTo(std::size_t end);
@@ -82,9 +85,7 @@ class NestFinder {
   Emit emit_;
   const std::uint64_t most_turns_;
   std::vector<Element> elements_;
-  // The same by element, where most comparisons end.
-  std::vector<std::uint64_t> likes_;
-  std::vector<std::size_t> lengths_;
+  std::vector<std::uint64_t> likes_;  // the same by element, where most comparisons end
 };
 
 }  // namespace omnio::pattern

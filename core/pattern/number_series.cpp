@@ -2,23 +2,13 @@
 
 #include <algorithm>
 
+#include "core/base/integers.hpp"
+
 namespace omnio::pattern {
-namespace {
 
-// Sums wrap around at 64 bits, as those of the finder of nests do.
-std::int64_t wrappedSum(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-}
-
-std::int64_t wrappedDifference(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
-}
-
-std::int64_t wrappedProduct(std::int64_t a, std::uint64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * b);
-}
-
-}  // namespace
+using base::wrappedDifference;
+using base::wrappedProduct;
+using base::wrappedSum;
 
 void NumberSeries::add(std::int64_t value) {
   if (count_ == 0) first_ = value;
