@@ -24,7 +24,7 @@ namespace omnio::pattern {
 
 class NestFinder : private LoopRecognition<NestFinder> {
  public:
-  static constexpr std::size_t kMostInBody = 128;     // parts of a body
+  static constexpr std::size_t kMostInBody = 340;     // parts of a body
   static constexpr std::size_t kMostInList = 128;     // parts of a body with lists
   static constexpr std::size_t kMostElements = 2048;  // parts that are held; three turns and more
 

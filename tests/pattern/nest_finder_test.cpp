@@ -117,6 +117,24 @@ TEST(NestFinder, AListOfAnOuterLoopAndStepsOfAnInnerOne) {
   EXPECT_EQ(folded.expanded(), folded.given);
 }
 
+// A time step of many calls that all differ, as codes with hundreds of variables have it.
+TEST(NestFinder, FindsBodiesOfAsManyPartsAsTheyMayHave) {
+  for (const std::size_t length : {std::size_t{300}, NestFinder::kMostInBody}) {
+    Folded folded;
+    for (std::int64_t step = 0; step < 40; ++step) {
+      for (std::size_t i = 0; i < length; ++i) {
+        const auto place = static_cast<std::int64_t>(i);
+        folded.add(static_cast<std::uint32_t>(i % 7), {place * place, 1000000 * step + place * 8});
+      }
+    }
+    const auto& nests = folded.finish();
+    ASSERT_EQ(nests.size(), 1U);
+    EXPECT_EQ(nests[0].count, 40U);
+    EXPECT_EQ(nests[0].body.size(), length);
+    EXPECT_EQ(folded.expanded(), folded.given);
+  }
+}
+
 // The first measure of a loop is kept apart; all others are sums over the items of a place.
 TEST(NestFinder, SumsMeasuresByPlace) {
   Folded folded;
