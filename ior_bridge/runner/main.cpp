@@ -11,12 +11,13 @@
 #include <cstdlib>
 #include <ctime>
 #include <exception>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include "core/base/command_line.hpp"
 #include "core/base/document_file.hpp"
+#include "core/base/file_system.hpp"
+#include "core/base/node_memory.hpp"
 #include "core/base/printable.hpp"
 #include "core/model/phase_model.hpp"
 #include "ior_bridge/estimate.hpp"
@@ -241,23 +242,6 @@ class Programs {
   base::Result<void> made_;
 };
 
-// The file system that a directory lies on, as /proc/self/mounts has it: "point type source".
-std::string mountOf(const fs::path& directory) {
-  std::error_code error;
-  const std::string real = fs::canonical(directory, error).native();
-  std::ifstream mounts("/proc/self/mounts");
-  std::string best;
-  std::size_t length = 0;
-  std::string source, point, type, rest;
-  while (mounts >> source >> point >> type && std::getline(mounts, rest)) {
-    const bool is_above = point == "/" || real == point || real.starts_with(point + "/");
-    if (!is_above || point.size() < length) continue;
-    length = point.size();
-    best = fmt::format("{} {} {}", point, type, source);
-  }
-  return best;
-}
-
 std::string nowAsText() {
   const std::time_t now = std::time(nullptr);
   std::tm utc{};
@@ -270,7 +254,7 @@ std::string nowAsText() {
 ResultsIdentity identityOf(const model::PhaseModel& model, const Options& options,
                            const std::vector<std::string>& hosts) {
   ResultsIdentity of{.model_digest = model::digestOf(model), .date = nowAsText()};
-  of.mount = mountOf(options.target);
+  of.mount = base::mountOf(options.target);
   struct statvfs about {};
   if (statvfs(options.target.c_str(), &about) == 0) {
     of.target_bytes = std::uint64_t{about.f_frsize} * about.f_blocks;
@@ -284,7 +268,7 @@ ResultsIdentity identityOf(const model::PhaseModel& model, const Options& option
   MPI_Get_library_version(library, &length);
   const std::string_view text(library, static_cast<std::size_t>(length));
   of.mpi = base::printable(text.substr(0, text.find(',')));
-  of.memory_bytes = memoryBytes();
+  of.memory_bytes = base::memoryBytes();
   for (const model::Phase& phase : model.phases) {
     for (const model::PhaseOperation& operation : phase.operations) {
       if (operation.operation != model::Operation::kWrite) continue;

@@ -1,5 +1,5 @@
 // Prepares the run of a phase: content that storage cannot shrink, files that reads find, and a
-// cold cache; and how much a cache can keep.
+// cold cache.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -35,9 +35,5 @@ base::Result<void> fill(const std::string& path, std::int64_t begin, std::int64_
 // Asks the kernel to give up the file's pages in this node's cache. Returns how many percent of the
 // file are in memory after it (some file systems keep them), and nothing where that is not known.
 std::optional<double> giveUpPages(const std::string& path);
-
-// The memory of this node in bytes, or what the process's control groups (version 1 or 2) leave it
-// if that is less: as much as the page cache can keep.
-std::uint64_t memoryBytes();
 
 }  // namespace omnio::ior

@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/base/node_memory.hpp"
 #include "core/base/printable.hpp"
 #include "ior_bridge/runner/phase_preparation.hpp"
 #include "replay/target/prepare.hpp"
@@ -226,7 +227,7 @@ class PhaseRunner {
   // The requests again and again, each turn behind the one before, until they move twice what the
   // nodes can keep.
   void planTurns() {
-    const std::uint64_t memory = team_.sum(team_.isFirstOnNode() ? memoryBytes() : 0);
+    const std::uint64_t memory = team_.sum(team_.isFirstOnNode() ? base::memoryBytes() : 0);
     turns_ = 2 * memory / std::max<std::uint64_t>(phase_.weight_bytes, 1) + 1;
     shift_ = extent_.end - extent_.begin;
     if (!shared_) return;
