@@ -55,8 +55,8 @@ int run(int argc, const char* const* argv) {
   for (const auto add :
        {addTraceCommand, addLogCommand, addStatsCommand, addCollectCommand, addPackCommand,
         addPhasesCommand, addPreprocessCommand, addScheduleCommand, addReplayCommand,
-        addVerifyCommand, addIorCommand, addEstimateCommand, addCompareCommand, addExportCommand,
-        addReportCommand, addAdviseCommand, addDiffCommand}) {
+        addVerifyCommand, addIorCommand, addCalibrateCommand, addEstimateCommand, addCompareCommand,
+        addExportCommand, addReportCommand, addAdviseCommand, addDiffCommand}) {
     add(app);
   }
   addCompletionCommand(app);

@@ -33,6 +33,7 @@ void addScheduleCommand(base::Command program);
 void addVerifyCommand(base::Command program);
 void addIorCommand(base::Command program);
 void addEstimateCommand(base::Command program);
+void addCalibrateCommand(base::Command program);
 void addCompareCommand(base::Command program);
 void addExportCommand(base::Command program);
 void addReportCommand(base::Command program);

@@ -286,7 +286,9 @@ class CalibrationReader {
 
   void readUnreached(const JsonNode& node) {
     JsonObject object(in_, node);
-    Unreached unreached{.key = keyOf(object), .reason = object.text("reason")};
+    Unreached unreached{.key = keyOf(object),
+                        .reason = object.text("reason"),
+                        .is_impossible = object.flag("impossible", false)};
     if (!out_.unreached.empty() && unreached.key <= out_.unreached.back().key) {
       object.refuse("it has to come after those before it");
     }
@@ -506,6 +508,7 @@ std::string jsonOf(const Calibration& c) {
       json.object([&] {
         putKey(json, one.key);
         json.put("reason", one.reason);
+        if (one.is_impossible) json.put("impossible", true);
       });
     });
   });

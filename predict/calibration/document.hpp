@@ -101,7 +101,8 @@ struct Cell {
 
 struct Unreached {
   CellKey key;
-  std::string reason;  // text
+  std::string reason;          // text
+  bool is_impossible = false;  // more time would not help
 };
 
 // The reference cell (4 KiB, random reads by one process), measured again and again.

@@ -1,0 +1,192 @@
+#include "predict/calibration/work_directory.hpp"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "core/base/file.hpp"
+#include "core/base/file_system.hpp"
+#include "core/base/integers.hpp"
+#include "core/base/node_memory.hpp"
+#include "core/base/printable.hpp"
+#include "core/base/threads.hpp"
+#include "predict/calibration/worker.hpp"
+
+namespace omnio::predict {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPrefix = "omnio-calibrate.";
+
+std::string hostName() {
+  utsname machine{};
+  uname(&machine);
+  return machine.nodename;
+}
+
+// When a process began, in ticks since the system did; nothing where there is none.
+std::optional<std::uint64_t> startOf(std::uint64_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  std::string text;
+  if (!std::getline(file, text)) return std::nullopt;
+  // Behind the name, which may have anything in it, the 20th word (proc(5)).
+  std::size_t at = text.rfind(')');
+  constexpr int kWord = 20;
+  for (int i = 0; i < kWord && at != text.npos; ++i) at = text.find(' ', at + 1);
+  if (at == text.npos) return std::nullopt;
+  const std::string_view rest = std::string_view(text).substr(at + 1);
+  return base::wholeNumber<std::uint64_t>(rest.substr(0, rest.find(' ')));
+}
+
+// "omnio-calibrate.HOST.PROCESS.START"; a host may have dots in it.
+struct Owner {
+  std::string host;
+  std::uint64_t pid = 0;
+  std::uint64_t start = 0;
+};
+
+std::optional<Owner> ownerOf(std::string_view name) {
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  name.remove_prefix(kPrefix.size());
+  const std::size_t second = name.rfind('.');
+  if (second == name.npos || second == 0) return std::nullopt;
+  const std::size_t first = name.rfind('.', second - 1);
+  if (first == name.npos) return std::nullopt;
+  const auto pid = base::wholeNumber<std::uint64_t>(name.substr(first + 1, second - first - 1));
+  const auto start = base::wholeNumber<std::uint64_t>(name.substr(second + 1));
+  if (!pid || !start) return std::nullopt;
+  return Owner{.host = std::string(name.substr(0, first)), .pid = *pid, .start = *start};
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<WorkDirectory>> WorkDirectory::make(const fs::path& target,
+                                                                 std::vector<std::string>& notes) {
+  const std::string shown = base::printable(target.native());
+  std::error_code error;
+  const fs::file_status status = fs::status(target, error);
+  if (!fs::exists(status)) return base::systemFailure(target, error ? error.value() : ENOENT);
+  if (!fs::is_directory(status)) return base::systemFailure(target, ENOTDIR);
+  const std::string host = hostName();
+  for (const fs::directory_entry& entry : fs::directory_iterator(target, error)) {
+    const std::string name = entry.path().filename().native();
+    const std::optional<Owner> owner = ownerOf(name);
+    std::error_code ignored;
+    if (!owner || entry.symlink_status(ignored).type() != fs::file_type::directory) continue;
+    if (owner->host != host) {
+      notes.push_back(
+          fmt::format("{}/{}: of a calibration on another host; remove it if that is "
+                      "over",
+                      shown, base::printable(name)));
+      continue;
+    }
+    if (startOf(owner->pid) == owner->start) {
+      return base::failure(base::Code::kSystem,
+                           "{}: process {} calibrates this target; two at a time would measure "
+                           "each other",
+                           shown, owner->pid);
+    }
+    fs::remove_all(entry.path(), ignored);
+    notes.push_back(fmt::format("{}/{}: removed; a calibration that was killed left it", shown,
+                                base::printable(name)));
+  }
+  if (error) return base::systemFailure(target, error.value());
+  const auto pid = static_cast<std::uint64_t>(getpid());
+  const fs::path path =
+      target / fmt::format("{}{}.{}.{}", kPrefix, host, pid, startOf(pid).value_or(0));
+  if (mkdir(path.c_str(), 0700) != 0) {
+    return base::systemFailure(target, errno, "cannot make a directory in");
+  }
+  return std::unique_ptr<WorkDirectory>(new WorkDirectory(path));
+}
+
+WorkDirectory::~WorkDirectory() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+base::Result<CacheProbe> probeCache(const WorkDirectory& directory, CacheState state) {
+  CacheProbe probe;
+  if (state == CacheState::kCached) return probe;
+  const std::string path = directory.path() / "probe";
+  constexpr std::uint64_t kBytes = std::uint64_t{1} << 20;
+  constexpr std::uint64_t kPage = 4096;
+  struct Free {
+    void operator()(char* bytes) const { std::free(bytes); }
+  };
+  const std::unique_ptr<char, Free> bytes(static_cast<char*>(std::aligned_alloc(kPage, kBytes)));
+  if (!bytes) return base::failure(base::Code::kSystem, "no memory to probe the target");
+  memset(bytes.get(), 0x5a, kBytes);
+  const base::Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!file) return base::systemFailure(directory.path(), errno, "cannot make a file in");
+  if (const int written = base::writeAll(file.get(), bytes.get(), kBytes, 0); written != 0) {
+    return base::systemFailure(directory.path(), written, "cannot write a file in");
+  }
+  struct statfs about {};
+  fstatfs(file.get(), &about);
+  const std::string kind = base::fileSystemName(static_cast<std::uint64_t>(about.f_type));
+  fdatasync(file.get());
+  posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED);
+  const double percent = residentPercent(file.get(), kBytes);
+  constexpr double kMostKept = 10;
+  if (percent > kMostKept) {
+    // Newer kernels open files of tmpfs with O_DIRECT too.
+    probe.reason = fmt::format("{} keeps its files in memory", kind);
+  } else if (state == CacheState::kDirect) {
+    const base::Descriptor direct(::open(path.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC));
+    constexpr std::uint64_t kSector = 512;
+    probe.reason = "does not support O_DIRECT";
+    for (const std::uint64_t block : {kSector, kPage}) {
+      if (!direct || pread(direct.get(), bytes.get() + block, block, static_cast<off_t>(block)) !=
+                         static_cast<ssize_t>(block)) {
+        continue;
+      }
+      probe = {.reason = {}, .block_bytes = block};
+      break;
+    }
+  }
+  unlink(path.c_str());
+  return probe;
+}
+
+CalibratedTarget describeTarget(const fs::path& target) {
+  CalibratedTarget found;
+  std::error_code error;
+  const fs::path real = fs::canonical(target, error);
+  found.path = base::printable((error ? target : real).native());
+  struct statfs about {};
+  if (statfs(target.c_str(), &about) == 0) {
+    found.file_system = base::fileSystemName(static_cast<std::uint64_t>(about.f_type));
+    found.size_bytes = static_cast<std::uint64_t>(about.f_bsize) * about.f_blocks;
+  }
+  found.mount = base::printable(base::mountOf(target));
+  utsname machine{};
+  uname(&machine);
+  found.host = base::printable(machine.nodename);
+  found.kernel = base::printable(fmt::format("{} {}", machine.sysname, machine.release));
+  found.processors = base::usableProcessors();
+  found.memory_bytes = base::memoryBytes();
+  return found;
+}
+
+std::optional<std::uint64_t> freeBytes(const fs::path& target) {
+  struct statvfs about {};
+  if (statvfs(target.c_str(), &about) != 0 || about.f_blocks == 0) return std::nullopt;
+  return static_cast<std::uint64_t>(about.f_frsize) * about.f_bavail;
+}
+
+}  // namespace omnio::predict

@@ -1,0 +1,498 @@
+#include "predict/calibration/worker.hpp"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <iterator>
+#include <utility>
+
+#include "core/base/integers.hpp"
+#include "predict/calibration/access_plan.hpp"
+
+namespace omnio::predict {
+namespace {
+
+constexpr std::uint64_t kBlock = 4096;
+constexpr std::uint64_t kBufferBytes = std::uint64_t{16} << 20;
+constexpr std::uint64_t kPiece = std::uint64_t{4} << 20;       // of preparing
+constexpr std::uint64_t kSyncEvery = std::uint64_t{64} << 20;  // the same
+constexpr std::uint64_t kSyncPiece = std::uint64_t{1} << 20;
+constexpr mode_t kMode = 0600;
+
+constexpr CellOperation kSyncs[] = {CellOperation::kFsync, CellOperation::kFdatasync,
+                                    CellOperation::kClose};
+
+constexpr const char* kSharedFile = "shared";
+constexpr const char* kSharedNew = "shared.new";
+constexpr const char* kSharedFolder = "shared.names";
+constexpr const char* kSharedEntries = "shared.entries";
+
+// A file whose closing has a result.
+class ClosedByHand {
+ public:
+  explicit ClosedByHand(int fd) : fd_(fd) {}
+  ClosedByHand(ClosedByHand&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  ClosedByHand& operator=(ClosedByHand&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ClosedByHand(const ClosedByHand&) = delete;
+  ClosedByHand& operator=(const ClosedByHand&) = delete;
+  ~ClosedByHand() { close(); }
+
+  int get() const { return fd_; }
+  int close() { return fd_ < 0 ? 0 : ::close(std::exchange(fd_, -1)); }
+
+ private:
+  int fd_;
+};
+
+}  // namespace
+
+double residentPercent(int fd, std::uint64_t bytes) {
+  constexpr std::uint64_t kWindow = std::uint64_t{1} << 20;
+  constexpr std::uint64_t kWindows = 16;
+  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  std::uint64_t resident = 0;
+  std::uint64_t all = 0;
+  const std::uint64_t windows = std::min(kWindows, (bytes + kWindow - 1) / kWindow);
+  for (std::uint64_t i = 0; i < windows; ++i) {
+    const std::uint64_t begin = bytes / windows * i / page * page;
+    const std::size_t size = std::min(kWindow, bytes - begin);
+    void* const window = mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, static_cast<off_t>(begin));
+    if (window == MAP_FAILED) return -1;
+    unsigned char pages[kWindow / kBlock] = {};
+    const std::uint64_t count = (size + page - 1) / page;
+    const bool is_known = mincore(window, size, pages) == 0;
+    munmap(window, size);
+    if (!is_known) return -1;
+    for (std::uint64_t k = 0; k < count; ++k) resident += pages[k] & 1U;
+    all += count;
+  }
+  constexpr double kPercent = 100;
+  return all == 0 ? -1 : kPercent * static_cast<double>(resident) / static_cast<double>(all);
+}
+
+Worker::Worker(std::string directory, std::uint32_t number, SharedArea& area, WorkerSlot& slot,
+               std::span<AccessRecord> records)
+    : directory_(std::move(directory)),
+      number_(number),
+      area_(area),
+      slot_(slot),
+      records_(records),
+      stamp_(base::mixed(static_cast<std::uint64_t>(getpid()),
+                         static_cast<std::uint64_t>(monotonicNs()))) {
+  void* const memory = mmap(nullptr, kBufferBytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  if (memory == MAP_FAILED) return;
+  buffer_ = static_cast<char*>(memory);
+  for (std::uint64_t i = 0; i < kBufferBytes; i += sizeof(std::uint64_t)) {
+    const std::uint64_t word = base::mixed(stamp_, i);
+    std::memcpy(buffer_ + i, &word, sizeof word);
+  }
+}
+
+Worker::~Worker() {
+  if (buffer_ != nullptr) munmap(buffer_, kBufferBytes);
+}
+
+void Worker::fail(const std::string& what, int error) {
+  slot_.error = error;
+  std::snprintf(slot_.what, sizeof slot_.what, "%s", what.c_str());
+  area_.failed = 1;
+  throw Stopped{};
+}
+
+void Worker::meet() {
+  if (!area_.meet()) throw Stopped{};
+}
+
+void Worker::work() {
+  slot_.error = 0;
+  slot_.records = 0;
+  slot_.writeback_bytes = 0;
+  slot_.writeback_ns = 0;
+  slot_.resident_percent = -1;
+  try {
+    if (order().kind == OrderKind::kPrepare) return prepare();
+    switch (order().unit) {
+      case UnitKind::kData:
+        return measureData();
+      case UnitKind::kSync:
+        return measureSync();
+      case UnitKind::kMetadata:
+        return measureMetadata();
+    }
+  } catch (const Stopped&) {
+    // Said in the slot, or asked for.
+  }
+}
+
+std::string Worker::ownName(const char* kind) const { return fmt::format("{}.{}", kind, number_); }
+
+int Worker::openedFile(const std::string& name, int flags) {
+  const int direct = order().cache == CacheState::kDirect ? O_DIRECT : 0;
+  const int fd = ::open(pathOf(name).c_str(), flags | direct | O_CLOEXEC, kMode);
+  if (fd < 0) fail(fmt::format("cannot open {}", name), errno);
+  return fd;
+}
+
+base::Descriptor Worker::open(const std::string& name, int flags) {
+  return base::Descriptor(openedFile(name, flags));
+}
+
+// Storage that finds what it has already gains nothing: each 4 KiB differs from all before.
+char* Worker::toWrite(std::uint64_t bytes) {
+  for (std::uint64_t at = 0; at < bytes; at += kBlock) {
+    const std::uint64_t word = base::mixed(++stamp_);
+    std::memcpy(buffer_ + at, &word, std::min<std::uint64_t>(sizeof word, bytes - at));
+  }
+  return buffer_;
+}
+
+void Worker::writePiece(int fd, std::uint64_t bytes, std::uint64_t offset,
+                        const std::string& name) {
+  const char* const data = toWrite(bytes);
+  for (std::uint64_t done = 0; done < bytes;) {
+    const ssize_t moved = pwrite(fd, data + done, bytes - done, static_cast<off_t>(offset + done));
+    if (moved < 0 && errno == EINTR) continue;
+    if (moved <= 0) fail(fmt::format("cannot write to {}", name), moved < 0 ? errno : EIO);
+    done += static_cast<std::uint64_t>(moved);
+  }
+}
+
+// Whether there is room for another one.
+bool Worker::record(CellOperation operation, std::int64_t begin, std::int64_t end,
+                    std::int64_t offset) {
+  records_[slot_.records++] = {
+      .operation = operation, .begin_ns = begin, .time_ns = end - begin, .offset = offset};
+  return slot_.records < records_.size();
+}
+
+// --- Preparing
+
+void Worker::makeEntries(const std::string& folder) {
+  if (mkdir(pathOf(folder).c_str(), 0700) != 0) {
+    if (errno == EEXIST) return;
+    fail(fmt::format("cannot make {}", folder), errno);
+  }
+  for (int i = 0; i < kEntries; ++i) {
+    const std::string name = fmt::format("{}/entry{:03}", folder, i);
+    const base::Descriptor file(
+        ::open(pathOf(name).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, kMode));
+    if (!file) fail(fmt::format("cannot make {}", name), errno);
+  }
+}
+
+void Worker::prepare() {
+  const auto make_folder = [this](const std::string& name) {
+    if (mkdir(pathOf(name).c_str(), 0700) != 0 && errno != EEXIST) {
+      fail(fmt::format("cannot make {}", name), errno);
+    }
+  };
+  const auto sync = [this](const base::Descriptor& file, const std::string& name) {
+    if (fdatasync(file.get()) != 0) fail(fmt::format("cannot sync {}", name), errno);
+  };
+  // Writes pieces until the time is over. Returns the first byte that this process did not write.
+  const auto fill = [&](const std::string& name, std::uint64_t bytes, std::uint64_t first,
+                        std::uint64_t step, std::int64_t deadline_ns) {
+    const base::Descriptor file = open(name, O_RDWR | O_CREAT);
+    std::uint64_t dirty = 0;
+    std::uint64_t at = first * kPiece;
+    for (; at < bytes; at += step * kPiece) {
+      if (area_.isOver()) throw Stopped{};
+      if (monotonicNs() > deadline_ns) break;
+      const std::uint64_t piece = std::min(kPiece, bytes - at);
+      writePiece(file.get(), piece, at, name);
+      dirty += piece;
+      if (dirty < kSyncEvery) continue;
+      sync(file, name);
+      dirty = 0;
+    }
+    sync(file, name);
+    return std::min(at, bytes);
+  };
+  open(ownName("new"), O_RDWR | O_CREAT);
+  make_folder(ownName("names"));
+  makeEntries(ownName("entries"));
+  slot_.own_bytes = order().own_file_bytes;
+  if (order().key.processes > 1) {
+    const std::int64_t now = monotonicNs();
+    slot_.own_bytes =
+        fill(ownName("own"), order().own_file_bytes, 0, 1, now + (order().deadline_ns - now) / 2);
+    if (isFirst()) {
+      open(kSharedNew, O_RDWR | O_CREAT);
+      make_folder(kSharedFolder);
+      makeEntries(kSharedEntries);
+    }
+  }
+  slot_.shared_end = fill(kSharedFile, order().shared_file_bytes, number_, order().key.processes,
+                          order().deadline_ns);
+  meet();
+}
+
+// --- Reads and writes
+
+void Worker::prepareCache(int fd, const CellKey& key, std::uint64_t bytes) {
+  // In a shared file, one process does it.
+  if (order().cache == CacheState::kDirect || (isOf(FileSharing::kShared) && !isFirst())) return;
+  if (order().cache == CacheState::kCold) {
+    fdatasync(fd);
+    posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+  }
+  if (key.operation != CellOperation::kRead) return;
+  slot_.resident_percent = residentPercent(fd, bytes);
+  constexpr double kAll = 100;
+  if (order().cache == CacheState::kCold || slot_.resident_percent < 0 ||
+      slot_.resident_percent >= kAll) {
+    return;
+  }
+  for (std::uint64_t at = 0; at < bytes && !area_.isOver(); at += kPiece) {
+    if (pread(fd, buffer_, kPiece, static_cast<off_t>(at)) <= 0) break;
+  }
+  slot_.resident_percent = residentPercent(fd, bytes);
+}
+
+void Worker::measureData() {
+  const CellKey key = order().key;
+  const bool is_shared = key.sharing == FileSharing::kShared;
+  const bool is_write = key.operation == CellOperation::kWrite;
+  const bool is_large = is_shared || (key.processes == 1 && !key.extends);
+  const std::string name = key.extends ? (is_shared ? kSharedNew : ownName("new"))
+                           : is_large  ? std::string(kSharedFile)
+                                       : ownName("own");
+  const std::uint64_t file_bytes = is_large ? order().shared_file_bytes : order().own_file_bytes;
+  std::uint64_t accesses = std::min<std::uint64_t>(order().accesses, records_.size());
+  if (is_write && order().most_bytes > 0) {
+    accesses = std::min(accesses, std::max<std::uint64_t>(1, order().most_bytes / key.bytes));
+  }
+  const std::vector<std::int64_t> offsets = accessOffsets({.key = key,
+                                                           .process = number_,
+                                                           .file_bytes = file_bytes,
+                                                           .accesses = accesses,
+                                                           .seed = order().seed});
+  base::Descriptor file = open(name, O_RDWR);
+  prepareCache(file.get(), key, file_bytes);
+  // Dropping the pages moves no position, but the file that is measured is a newly opened one:
+  // reading ahead begins anew.
+  file = open(name, O_RDWR);
+  meet();
+  std::uint64_t written = 0;
+  const std::int64_t first = monotonicNs();
+  for (std::size_t i = 0; i < offsets.size(); ++i) {
+    char* const buffer = is_write ? toWrite(key.bytes) : buffer_;
+    if (area_.isOver()) throw Stopped{};
+    const std::int64_t begin = monotonicNs();
+    if (i > 0 && begin - first > order().limit_ns) break;
+    const ssize_t moved = is_write ? pwrite(file.get(), buffer, key.bytes, offsets[i])
+                                   : pread(file.get(), buffer, key.bytes, offsets[i]);
+    const std::int64_t end = monotonicNs();
+    if (moved != static_cast<ssize_t>(key.bytes)) {
+      fail(fmt::format("cannot {} {} bytes at offset {} of {}", nameOf(key.operation), key.bytes,
+                       offsets[i], name),
+           moved < 0 ? errno : EIO);
+    }
+    written += key.bytes;
+    if (!record(key.operation, begin, end, offsets[i])) break;
+  }
+  // The others shall not find the target less busy because this process is done.
+  area_.finished.fetch_add(1);
+  accessMore(file.get(), offsets);
+  meet();
+  if (!is_write) return;
+  if (order().cache != CacheState::kDirect && (!is_shared || isFirst())) {
+    writeBack(file.get(), written * (is_shared ? key.processes : 1), name);
+  }
+  if (!key.extends) return;
+  meet();
+  if ((!is_shared || isFirst()) && ftruncate(file.get(), 0) != 0) {
+    fail(fmt::format("cannot truncate {}", name), errno);
+  }
+}
+
+void Worker::accessMore(int fd, const std::vector<std::int64_t>& offsets) {
+  const CellKey& key = order().key;
+  const bool is_write = key.operation == CellOperation::kWrite;
+  for (std::size_t i = 0; area_.finished.load() < key.processes && !area_.isOver(); ++i) {
+    const std::int64_t offset = offsets[i % offsets.size()];
+    const ssize_t moved =
+        is_write ? pwrite(fd, buffer_, key.bytes, offset) : pread(fd, buffer_, key.bytes, offset);
+    if (moved < 0) return;  // said by the processes that are measured
+  }
+}
+
+void Worker::writeBack(int fd, std::uint64_t bytes, const std::string& name) {
+  const std::int64_t begin = monotonicNs();
+  if (fdatasync(fd) != 0) fail(fmt::format("cannot sync {}", name), errno);
+  slot_.writeback_ns += monotonicNs() - begin;
+  slot_.writeback_bytes += bytes;
+}
+
+// --- Sync
+
+void Worker::measureSync() {
+  const std::uint64_t bytes = order().key.bytes;
+  const bool is_shared = isOf(FileSharing::kShared);
+  const std::string name = is_shared ? kSharedNew : ownName("new");
+  const std::uint64_t file_bytes = is_shared ? order().shared_file_bytes : order().own_file_bytes;
+  const std::uint64_t parts = is_shared ? order().key.processes : 1;
+  const std::uint64_t process = is_shared ? number_ : 0;
+  std::uint64_t turn = 0;  // of writing behind what was written
+  ClosedByHand file(openedFile(name, O_RDWR));
+  const auto write = [&] {
+    const std::uint64_t begin = (turn++ * parts + process) * bytes;
+    for (std::uint64_t at = 0; at < bytes; at += kSyncPiece) {
+      writePiece(file.get(), std::min(kSyncPiece, bytes - at), begin + at, name);
+    }
+  };
+  const auto has_room = [&] { return bytes == 0 || (turn + 1) * parts * bytes <= file_bytes; };
+  // Those that share a file cannot make it empty while others write.
+  const auto make_room = [&] {
+    if (has_room()) return true;
+    if (is_shared) return false;
+    if (ftruncate(file.get(), 0) != 0) fail(fmt::format("cannot truncate {}", name), errno);
+    turn = 0;
+    return true;
+  };
+  meet();
+  const std::int64_t first = monotonicNs();
+  for (std::uint64_t i = 0; i < order().accesses; ++i) {
+    for (std::uint64_t k = 0; k < std::size(kSyncs); ++k) {
+      // Where there is room for one alone, another one each time.
+      const CellOperation operation = kSyncs[(order().seed + k) % std::size(kSyncs)];
+      if (area_.isOver()) throw Stopped{};
+      if (operation == CellOperation::kClose && bytes == 0) continue;
+      if (!make_room()) break;
+      write();
+      const std::int64_t begin = monotonicNs();
+      int result = 0;
+      if (operation == CellOperation::kFsync) {
+        result = fsync(file.get());
+      } else if (operation == CellOperation::kFdatasync) {
+        result = fdatasync(file.get());
+      } else {
+        result = file.close();
+      }
+      const std::int64_t end = monotonicNs();
+      if (result != 0) fail(fmt::format("cannot sync {}", name), errno);
+      record(operation, begin, end);
+      if (operation == CellOperation::kClose) file = ClosedByHand(openedFile(name, O_RDWR));
+      // Else the next sync would have more to do than was written for it.
+      if (operation == CellOperation::kClose && fdatasync(file.get()) != 0) {
+        fail(fmt::format("cannot sync {}", name), errno);
+      }
+    }
+    const bool is_full = slot_.records + std::size(kSyncs) > records_.size();
+    if (is_full || monotonicNs() - first > order().limit_ns || (is_shared && !has_room())) break;
+  }
+  meet();
+  if ((!is_shared || isFirst()) && ftruncate(file.get(), 0) != 0) {
+    fail(fmt::format("cannot truncate {}", name), errno);
+  }
+}
+
+// --- Metadata
+
+template <typename Call>
+void Worker::timed(CellOperation operation, const std::string& path, Call call) {
+  const std::int64_t begin = monotonicNs();
+  const int result = call();
+  const std::int64_t end = monotonicNs();
+  if (result < 0) {
+    fail(fmt::format("cannot {} {}", nameOf(operation), path.substr(directory_.size() + 1)), errno);
+  }
+  record(operation, begin, end);
+}
+
+void Worker::measureMetadata() {
+  const bool is_shared = isOf(FileSharing::kShared);
+  const std::string folder = is_shared ? kSharedFolder : ownName("names");
+  const std::string entries = pathOf(is_shared ? kSharedEntries : ownName("entries"));
+  constexpr std::uint64_t kStages = 11;
+  const std::uint64_t most =
+      std::clamp<std::uint64_t>(order().accesses, 1, records_.size() / kStages);
+  std::vector<std::string> folders;
+  std::vector<std::string> files;
+  std::vector<std::string> renamed;
+  for (std::uint64_t i = 0; i < most; ++i) {
+    folders.push_back(pathOf(fmt::format("{}/d{}.{}", folder, number_, i)));
+    files.push_back(pathOf(fmt::format("{}/f{}.{}", folder, number_, i)));
+    renamed.push_back(pathOf(fmt::format("{}/r{}.{}", folder, number_, i)));
+  }
+  std::uint64_t count = 0;
+  const auto each = [&](auto body) {
+    meet();
+    for (std::uint64_t i = 0; i < count; ++i) {
+      if (area_.isOver()) throw Stopped{};
+      body(i);
+    }
+  };
+  meet();
+  // The first stage finds how many there is time for.
+  const std::int64_t first = monotonicNs();
+  while (count < most) {
+    if (area_.isOver()) throw Stopped{};
+    timed(CellOperation::kMkdir, folders[count],
+          [&] { return mkdir(folders[count].c_str(), 0700); });
+    ++count;
+    if (monotonicNs() - first > order().limit_ns / static_cast<std::int64_t>(kStages)) break;
+  }
+  int fd = -1;
+  const auto opened = [&](CellOperation operation, const std::string& path, int flags) {
+    timed(operation, path, [&] { return fd = ::open(path.c_str(), flags | O_CLOEXEC, kMode); });
+  };
+  const auto closed = [&](const std::string& path) {
+    timed(CellOperation::kClose, path, [&] { return ::close(fd); });
+  };
+  each([&](std::uint64_t i) {
+    opened(CellOperation::kCreate, files[i], O_RDWR | O_CREAT | O_EXCL);
+    closed(files[i]);
+  });
+  each([&](std::uint64_t i) {
+    opened(CellOperation::kOpen, files[i], O_RDWR);
+    closed(files[i]);
+  });
+  each([&](std::uint64_t i) {
+    timed(CellOperation::kStat, files[i], [&] {
+      struct stat status {};
+      return stat(files[i].c_str(), &status);
+    });
+  });
+  each([&](std::uint64_t i) {
+    const base::Descriptor file(::open(files[i].c_str(), O_RDWR | O_CLOEXEC));
+    if (!file) fail(fmt::format("cannot open {}", files[i]), errno);
+    writePiece(file.get(), 2 * kBlock, 0, folder);
+    timed(CellOperation::kFtruncate, files[i],
+          [&] { return ftruncate(file.get(), static_cast<off_t>(kBlock)); });
+  });
+  each([&](std::uint64_t) {
+    timed(CellOperation::kReaddir, entries, [&] {
+      DIR* const listing = opendir(entries.c_str());
+      if (listing == nullptr) return -1;
+      while (readdir(listing) != nullptr) {
+      }
+      return closedir(listing);
+    });
+  });
+  each([&](std::uint64_t i) {
+    timed(CellOperation::kRename, files[i],
+          [&] { return rename(files[i].c_str(), renamed[i].c_str()); });
+  });
+  each([&](std::uint64_t i) {
+    timed(CellOperation::kUnlink, renamed[i], [&] { return unlink(renamed[i].c_str()); });
+  });
+  each([&](std::uint64_t i) {
+    timed(CellOperation::kRmdir, folders[i], [&] { return rmdir(folders[i].c_str()); });
+  });
+  meet();
+}
+
+}  // namespace omnio::predict

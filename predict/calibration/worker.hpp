@@ -1,0 +1,70 @@
+// One of the processes that make the accesses.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/file.hpp"
+#include "predict/calibration/shared_area.hpp"
+
+namespace omnio::predict {
+
+class Worker {
+ public:
+  // `directory` is the one that the calibration made in the target. The area, the slot and the
+  // records outlive the worker.
+  Worker(std::string directory, std::uint32_t number, SharedArea& area, WorkerSlot& slot,
+         std::span<AccessRecord> records);
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+  ~Worker();
+
+  bool hasMemory() const { return buffer_ != nullptr; }
+  // Carries out the order of the area. What failed is in the slot, and then all give up.
+  void work();
+
+ private:
+  struct Stopped {};  // thrown where the order is given up
+
+  void prepare();
+  void measureData();
+  void measureSync();
+  void measureMetadata();
+
+  void prepareCache(int fd, const CellKey& key, std::uint64_t bytes);
+  void accessMore(int fd, const std::vector<std::int64_t>& offsets);
+  void writePiece(int fd, std::uint64_t bytes, std::uint64_t offset, const std::string& name);
+  void writeBack(int fd, std::uint64_t bytes, const std::string& name);
+  void makeEntries(const std::string& folder);
+
+  bool isOf(FileSharing sharing) const { return order().key.sharing == sharing; }
+  bool isFirst() const { return number_ == 0; }
+  const WorkOrder& order() const { return area_.order; }
+  std::string pathOf(const std::string& name) const { return directory_ + "/" + name; }
+  std::string ownName(const char* kind) const;
+  int openedFile(const std::string& name, int flags);
+  base::Descriptor open(const std::string& name, int flags);
+  void meet();
+  char* toWrite(std::uint64_t bytes);
+  bool record(CellOperation operation, std::int64_t begin, std::int64_t end,
+              std::int64_t offset = 0);
+  template <typename Call>
+  void timed(CellOperation operation, const std::string& path, Call call);
+  [[noreturn]] void fail(const std::string& what, int error);
+
+  const std::string directory_;
+  const std::uint32_t number_;
+  SharedArea& area_;
+  WorkerSlot& slot_;
+  const std::span<AccessRecord> records_;
+  char* buffer_ = nullptr;  // what is written; its random bytes do not compress
+  std::uint64_t stamp_;     // of the last 4 KiB that were written; used once
+};
+
+// How many percent of the first bytes of a file are in this node's page cache, by a sample of
+// windows; less than 0 where the file system does not say.
+double residentPercent(int fd, std::uint64_t bytes);
+
+}  // namespace omnio::predict
