@@ -124,5 +124,5 @@ def roomyExt4(work, name):
     return ext4(work, name, 128)
 
 
-def tmpfs(work, name):
-    return _mounted(work, name, ["mount", "-t", "tmpfs", "-o", "size=2m", "none"])
+def tmpfs(work, name, mebibytes=2):
+    return _mounted(work, name, ["mount", "-t", "tmpfs", "-o", f"size={mebibytes}m", "none"])

@@ -1,0 +1,311 @@
+"""`omnio calibrate` measures what it says: on a file system with a known latency for each kind of request
+every cell shows it, in each state of the page cache; a budget that ends names what is missing; and
+calibrations that are interrupted, killed or run out of room keep what they have and leave nothing behind.
+
+A slow machine makes calls longer, so times are compared with lower limits and with each other.
+"""
+
+import json
+import os
+import signal
+import statistics
+import subprocess
+import time
+
+import devices
+from omnio_testing import (Checks, WorkDirectory, emptied, endingSignalsHeld, environment, omnio,
+                           quietDeath, run)
+from slow_storage import SlowStorage, needSlowStorage
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SCHEMA = os.path.join(HERE, "..", "..", "docs", "formats", "calibration.schema.json")
+
+# In ns; far apart, so that none is taken for another.
+METADATA, READ, WRITE, SYNC = 2_000_000, 8_000_000, 24_000_000, 60_000_000
+LATENCIES = ("--metadata-us", METADATA // 1000, "--read-us", READ // 1000,
+             "--write-us", WRITE // 1000, "--sync-us", SYNC // 1000)
+# The least that each operation has to wait for: of a path, the look-up of its last part too.
+LEAST = {"read": READ, "write": WRITE, "fsync": SYNC, "fdatasync": SYNC, "close": SYNC,
+         "open": 2 * METADATA, "create": 2 * METADATA, "stat": METADATA,
+         "readdir": 2 * METADATA, "rename": METADATA, "ftruncate": METADATA,
+         "unlink": METADATA, "mkdir": METADATA, "rmdir": METADATA}
+
+
+def command(target, output, *options):
+    return [omnio(), "calibrate", "--target", target, "-o", output, *map(str, options)]
+
+
+def calibrate(target, output, *options):
+    return run(command(target, output, *options))
+
+
+def started(target, output, *options):
+    with endingSignalsHeld():
+        return subprocess.Popen(command(target, output, *options), env=environment(),
+                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                stderr=subprocess.PIPE, preexec_fn=quietDeath)
+
+
+def until(condition, what, seconds=120):
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise RuntimeError(f"{what}: not within {seconds} s")
+        time.sleep(0.02)
+
+
+def document(path):
+    with open(path, encoding="utf-8") as file:
+        found = json.load(file)
+    try:
+        import jsonschema  # pylint: disable=import-outside-toplevel
+    except ImportError:
+        return found
+    with open(SCHEMA, encoding="utf-8") as file:
+        jsonschema.Draft202012Validator(json.load(file)).validate(found)
+    return found
+
+
+def timesOf(cell):
+    return [one for part in cell["runs"] for one in part["times_ns"]]
+
+
+def nameOf(cell):
+    return " ".join(str(cell[key]) for key in ("operation", "order", "files", "bytes",
+                                               "processes"))
+
+
+def checkSums(checks, found):
+    """The sums are those of the sample, where that has all."""
+    for cell in found["cells"]:
+        times = timesOf(cell)
+        every = cell["all"]
+        name = nameOf(cell)
+        if len(times) == every["accesses"]:
+            checks.equal(sum(times), every["total_ns"], f"{name}: total")
+            checks.equal((min(times), max(times)), (every["least_ns"], every["most_ns"]),
+                         f"{name}: ends")
+        else:
+            checks.that(len(times) <= every["accesses"], f"{name}: no more than there are")
+        checks.equal(sum(count for _, count in every["histogram"]), every["accesses"],
+                     f"{name}: histogram")
+
+
+def checkLatencies(checks, work):
+    with SlowStorage(work, *LATENCIES) as storage:
+        output = os.path.join(work, "latencies.json")
+        done = calibrate(storage.path, output, "--processes", 1, "--largest", "4K",
+                         "--accesses", 3, "--budget", "10m")
+        checks.equal(done.status, 0, f"latencies: {done}")
+        checks.equal(os.listdir(storage.path), [], "latencies: what is left")
+        found = document(output)
+        checks.equal(found["unreached"], [], "latencies: all are reached")
+        checkSums(checks, found)
+        medians = {}
+        for cell in found["cells"]:
+            operation = cell["operation"]
+            least = LEAST[operation]
+            # The clock is read before the call and after it.
+            checks.that(min(timesOf(cell)) >= least - found["clock_ns"],
+                        f"{nameOf(cell)}: {min(timesOf(cell))} ns are less than {least}")
+            medians.setdefault(operation, []).append(statistics.median(timesOf(cell)))
+        checks.equal(sorted(medians), sorted(LEAST), "latencies: all operations")
+        at = {operation: statistics.median(values) for operation, values in medians.items()}
+        print({operation: f"{value / 1e6:.1f} ms" for operation, value in at.items()})
+        # Calls on paths have several requests to wait for: those of each directory.
+        checks.that(at["ftruncate"] < at["read"] < at["write"] < at["fsync"],
+                    f"latencies: in the order of those of the file system: {at}")
+        for cell in found["cells"]:
+            if cell["operation"] == "write":
+                checks.that(cell["writeback"]["time_ns"] >= SYNC, f"{nameOf(cell)}: write-back")
+
+
+def checkProcesses(checks, work):
+    """Two at once wait side by side, and one after the other where the target serves one at a time."""
+    medians = []
+    for name, options in (("side", ()), ("turns", ("--one-at-a-time",))):
+        with SlowStorage(work, "--read-us", READ // 1000, *options, name=name) as storage:
+            output = os.path.join(work, f"{name}.json")
+            done = calibrate(storage.path, output, "--processes", 2, "--largest", 1,
+                             "--accesses", 20, "--budget", "2m")
+            checks.equal(done.status, 0, f"{name}: {done}")
+            cells = [cell for cell in document(output)["cells"]
+                     if cell["operation"] == "read" and cell["processes"] == 2]
+            checks.equal(len(cells), 5, f"{name}: sequential, strided and random, own and shared")
+            checks.equal({run["process"] for cell in cells for run in cell["runs"]}, {0, 1},
+                         f"{name}: both processes")
+            medians.append(min(statistics.median(timesOf(cell)) for cell in cells))
+    checks.that(medians[1] >= 1.8 * READ, f"one at a time, two wait for each other: {medians}")
+    checks.that(medians[0] < medians[1], f"side by side they do not: {medians}")
+
+
+def checkCacheStates(checks, work):
+    """The kernel keeps pages of this file system: cold reads wait for it, cached ones do not."""
+    with SlowStorage(work, "--read-us", READ // 1000, "--cache") as storage:
+        medians = {}
+        for state in ("cached", "cold", "direct"):
+            output = os.path.join(work, f"{state}.json")
+            done = calibrate(storage.path, output, "--cache", state, "--processes", 1,
+                             "--largest", "4K", "--accesses", 5, "--budget", "2m")
+            checks.equal(done.status, 0, f"{state}: {done}")
+            found = document(output)
+            checks.equal(found["cache"]["state"], state, f"{state}: said")
+            medians[state] = {
+                cell["bytes"]: statistics.median(timesOf(cell)) for cell in found["cells"]
+                if cell["operation"] == "read" and cell["order"] == "random"}
+            if state == "cold":
+                checks.that(found["cache"]["checks"] > 0, "cold: checked")
+                checks.equal(found["cache"]["most_percent"], 0, "cold: pages in memory")
+            if state == "cached":
+                checks.that(found["cache"]["least_percent"] > 99, "cached: pages in memory")
+            if state == "direct":
+                blocks = {one["bytes"] for one in found["unreached"]}
+                checks.that(1 in blocks and 4096 not in blocks and
+                            all(one["impossible"] for one in found["unreached"]),
+                            f"direct: parts of blocks cannot be measured: {blocks}")
+        checks.that(medians["cached"][4096] < READ, f"cached reads do not wait: {medians}")
+        for state in ("cold", "direct"):
+            checks.that(medians[state][4096] >= READ, f"{state} reads wait: {medians}")
+    with devices.tmpfs(work, "memory", 400) as device:
+        for state in ("cold", "direct"):
+            output = os.path.join(work, "none.json")
+            done = calibrate(device.mount_point, output, "--cache", state, "--budget", "5s")
+            checks.equal((done.status, done.err.decode().strip()),
+                         (1, f"omnio: {device.mount_point}: --cache {state}: tmpfs keeps its files "
+                             "in memory; --cache auto takes what there is"), f"{state} on tmpfs")
+            checks.that(not os.path.exists(output), f"{state} on tmpfs: no document")
+        output = os.path.join(work, "auto.json")
+        done = calibrate(device.mount_point, output, "--cache", "auto", "--budget", "20s",
+                         "--largest", "4K", "--accesses", 5, "--processes", 1)
+        checks.equal(done.status, 0, f"auto: {done}")
+        checks.equal((document(output)["cache"]["state"], document(output)["cache"]["automatic"]),
+                     ("cached", True), "auto on tmpfs")
+
+
+def checkBudget(checks, work):
+    """On a target that is too slow for all cells, the missing ones are named."""
+    with SlowStorage(work, "--write-us", 200_000, "--read-us", 200_000) as storage:
+        output = os.path.join(work, "budget.json")
+        done = calibrate(storage.path, output, "--processes", 2, "--budget", "6s")
+        checks.equal(done.status, 0, f"budget: {done}")
+        found = document(output)
+        checks.that(found["cells"] and found["unreached"], "budget: some cells, and some not")
+        keys = {nameOf(cell) + str(cell.get("extends")) for cell in found["cells"]}
+        missing = {nameOf(cell) + str(cell.get("extends")) for cell in found["unreached"]}
+        checks.that(not keys & missing, "budget: no cell is both")
+        checks.that("the budget ended before" in done.out.decode(), f"budget: said: {done}")
+        checks.equal(os.listdir(storage.path), [], "budget: what is left")
+
+
+def checkInterruptions(checks, work):
+    target = os.path.join(work, "target")
+    emptied(target)
+    output = os.path.join(work, "stopped.json")
+    more = ("--largest", "64K", "--accesses", 100000)
+
+    def made():
+        return os.listdir(target)
+
+    killed = started(target, output, *more, "--budget", "10m")
+    until(lambda: os.path.exists(output), "a document")
+    checks.equal(len(made()), 1, "one directory in the target")
+    checks.equal(calibrate(target, os.path.join(work, "second.json"), "--budget", "5s").status, 1,
+                 "a second one at the same time")
+    killed.kill()
+    killed.communicate()
+    checks.equal(len(made()), 1, "a killed one cannot clean up")
+    before = document(output)
+
+    # Its processes are gone with it.
+    def atWork():
+        count = 0
+        for entry in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                for fd in os.listdir(f"/proc/{entry}/fd"):
+                    count += os.readlink(f"/proc/{entry}/fd/{fd}").startswith(target)
+            except OSError:
+                continue
+        return count
+    until(lambda: atWork() == 0, "the processes of the killed one end")
+
+    refused = calibrate(target, output, *more)
+    checks.equal(refused.err.decode().strip(),
+                 f"omnio: {output}: it exists; --resume goes on with it, --force replaces it",
+                 "without --resume")
+    checks.equal(refused.status, 1, "without --resume: status")
+    other = calibrate(target, output, "--resume", "--largest", "4K", "--accesses", 100000)
+    checks.that("--largest was 65536, and is 4096 now" in other.err.decode(), f"{other}")
+
+    resumed = started(target, output, *more, "--resume", "--budget", "10m")
+    until(lambda: document(output)["sessions"] == 2, "the document of the second session")
+    resumed.send_signal(signal.SIGINT)
+    _, err = resumed.communicate(timeout=120)
+    checks.equal(resumed.returncode, -signal.SIGINT, f"interrupted: {err}")
+    checks.that(b"removed; a calibration that was killed left it" in err, f"what was left: {err}")
+    checks.that(b"interrupted by SIGINT" in err and b"--resume goes on" in err, f"said: {err}")
+    checks.equal(made(), [], "an interrupted one cleans up")
+    after = document(output)
+    checks.that(after["spent_ns"] > before["spent_ns"], "time goes on")
+    cells = {nameOf(cell) + str(cell.get("extends")): cell for cell in after["cells"]}
+    for cell in before["cells"]:
+        later = cells[nameOf(cell) + str(cell.get("extends"))]
+        checks.that(later["all"]["accesses"] >= cell["all"]["accesses"],
+                    f"{nameOf(cell)}: goes on")
+        checks.equal(later["runs"][0], cell["runs"][0], f"{nameOf(cell)}: what it had")
+    ended = calibrate(target, output, *more, "--resume", "--budget", "5s")
+    checks.that("is used up; a larger --budget goes on with it" in ended.err.decode(), f"{ended}")
+    checks.equal(document(output), after, "which leaves the document as it is")
+
+
+def checkRoom(checks, work):
+    with devices.tmpfs(work, "small", 8) as device:
+        output = os.path.join(work, "room.json")
+        done = calibrate(device.mount_point, output, "--processes", 2)
+        checks.equal(done.status, 1, f"too little room: {done}")
+        checks.that("too little room: 192 MiB are needed, and 8.00 MiB are free"
+                    in done.err.decode(), f"too little room: {done}")
+        checks.that(not os.path.exists(output), "too little room: no document")
+        checks.equal(os.listdir(device.mount_point), [], "too little room: what is left")
+    with devices.tmpfs(work, "filled", 200) as device:
+        filled = started(device.mount_point, output, "--processes", 1, "--largest", "64K",
+                         "--accesses", 100000, "--budget", "5m")
+        until(lambda: os.path.exists(output), "a document")
+        device.fillUp(0)
+        _, err = filled.communicate(timeout=240)
+        checks.equal(filled.returncode, 1, f"another one fills the target: {err}")
+        checks.that(b"No space left on device; what was measured is in " in err, f"said: {err}")
+        checks.equal(os.listdir(device.mount_point), ["somebody-else"], "what is left")
+        checks.that(document(output)["cells"], "what was measured is kept")
+    with devices.tmpfs(work, "read-only", 200) as device:
+        devices.must("mount", "-o", "remount,ro", device.mount_point)
+        done = calibrate(device.mount_point, os.path.join(work, "ro.json"))
+        checks.equal((done.status, done.err.decode().strip()),
+                     (1, f"omnio: cannot make a directory in {device.mount_point}: Read-only file "
+                         "system"), "read-only")
+    target = os.path.join(work, "target")
+    emptied(target)
+    full = calibrate(target, "/dev/full", "--budget", "5s")
+    checks.equal((full.status, full.err.decode().strip()),
+                 (1, "omnio: /dev/full: it exists; --resume goes on with it, --force replaces it"),
+                 "/dev/full")
+    for words, status in ((("--budget", "1x"), 2), (("--budget", "2s"), 1), (("--largest", "1G"), 2),
+                          (("--resume", "--force"), 2)):
+        checks.equal(calibrate(target, os.path.join(work, "x.json"), *words).status, status,
+                     f"{words}")
+    checks.equal(os.listdir(target), [], "wrong usage leaves nothing")
+
+
+def main():
+    needSlowStorage()
+    checks = Checks()
+    with WorkDirectory() as work:
+        for case in (checkLatencies, checkProcesses, checkCacheStates, checkBudget,
+                     checkInterruptions, checkRoom):
+            began = time.monotonic()
+            with checks.case(case.__name__):
+                case(checks, work)
+            print(f"{case.__name__}: {time.monotonic() - began:.0f} s", flush=True)
+    checks.finish()
+
+
+devices.runOrSkip(main)
