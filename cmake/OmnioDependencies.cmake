@@ -11,6 +11,8 @@ omnio_require(CLI11 PACKAGE libcli11-dev)
 omnio_require(protozero PACKAGE libprotozero-dev HEADER protozero/pbf_writer.hpp)
 # Boost.Math: quantiles of distributions.
 omnio_require(boost PACKAGE libboost-dev HEADER boost/math/distributions/students_t.hpp)
+# Linear algebra: the neural network that learns access times.
+omnio_require(eigen PACKAGE libeigen3-dev HEADER eigen3/Eigen/Dense)
 
 if(OMNIO_BUILD_TESTS)
   omnio_require(GTest PACKAGE libgtest-dev)

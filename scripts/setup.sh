@@ -10,7 +10,7 @@ fail() { echo "setup.sh: $*" >&2; exit 1; }
 
 build=(g++ cmake ninja-build pkg-config git python3
        rapidjson-dev libspdlog-dev libfmt-dev libcli11-dev libzstd-dev libxxhash-dev
-       libboost-dev libprotozero-dev
+       libboost-dev libprotozero-dev libeigen3-dev
        libgtest-dev libbenchmark-dev)
 # Programs under test, and what the tests measure them by: the system calls as strace sees them,
 # hosts as network namespaces, small file systems that fill up, a file system of our own.

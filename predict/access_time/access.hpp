@@ -1,0 +1,59 @@
+// One access to storage, as far as its time depends on it, and measured accesses to learn from.
+//
+// L. Schmid, J. Kunkel: Predicting I/O Performance in HPC Using Artificial Neural Networks
+// (Supercomputing Frontiers and Innovations 3(3), 2016). The paper's inputs are size, operation and
+// delta-offset. The number of processes that use the target at once, whether they share a file, and
+// whether a write makes the file longer are more here, and metadata calls and syncs are accesses
+// too.
+#pragma once
+
+#include <cstdint>
+#include <tuple>
+#include <vector>
+
+#include "predict/calibration/document.hpp"
+
+namespace omnio::access_time {
+
+using predict::AccessOrder;
+using predict::CellOperation;
+using predict::FileSharing;
+
+struct Access {
+  CellOperation operation = CellOperation::kRead;
+  AccessOrder order = AccessOrder::kNone;
+  FileSharing sharing = FileSharing::kOwn;
+  bool extends = false;           // of a write: the file grows by it
+  double bytes = 0;               // of fsync, close and the like: those written before it
+  std::int64_t delta_offset = 0;  // from the end of the access before, of the same descriptor
+  double processes = 1;           // that use the target at once, with this one; a mean
+  // The call is of a kind that calibrations do not measure: this one stands for it.
+  bool stands_for_another = false;
+
+  // What is measured by one curve of times by bytes, for each number of processes.
+  auto curve() const { return std::tuple(operation, order, sharing, extends); }
+  bool movesData() const {
+    return operation == CellOperation::kRead || operation == CellOperation::kWrite;
+  }
+};
+
+// Accesses that were measured as one cell have the same.
+using CellOf = std::tuple<decltype(Access().curve()), double, double>;
+inline CellOf cellOf(const Access& access) {
+  return {access.curve(), access.processes, access.bytes};
+}
+
+struct Sample {
+  Access access;
+  double seconds = 0;
+  int round = 0;              // of the calibration: what was measured at about the same time
+  std::int64_t start_ns = 0;  // orders the accesses of a process
+  int process = 0;
+};
+using Samples = std::vector<Sample>;
+
+// The sample of a calibration, of all cells. `exact`: times are stretched so that the mean of each
+// cell is that of all of its accesses, and not that of the sample alone.
+Samples samplesOf(const predict::Calibration& calibration, bool exact);
+
+}  // namespace omnio::access_time

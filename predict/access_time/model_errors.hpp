@@ -1,0 +1,48 @@
+// How wrong the models are: for each access, as the paper has it, and for the total time, which an
+// estimate is made of. Both by cross-validation: a model is asked about what it did not learn from.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "predict/access_time/access.hpp"
+#include "predict/access_time/time_model.hpp"
+
+namespace omnio::access_time {
+
+// Of the single accesses. In the paper's order and units; relative errors are |given - measured| /
+// measured.
+struct AccessErrors {
+  std::size_t accesses = 0;
+  double mae_s = 0;  // mean absolute error
+  double mape = 0;   // mean absolute percentage error
+  double mspe = 0;   // root of the mean squared percentage error
+  double rq3 = 0;    // third quartile of the relative errors, percent
+  double pmax = 0;   // the largest relative error, percent
+};
+AccessErrors errorsOf(const std::vector<double>& given, const std::vector<double>& measured);
+
+// Of totals: each time the same access, many times. Relative errors, with their signs.
+struct TotalErrors {
+  std::vector<double> rounds;  // cells in rounds of the calibration that were held out
+  std::vector<double> cells;   // cells between two sizes, which were held out in all rounds
+  // The mean of the two mean absolute errors.
+  double mean() const;
+};
+
+struct ModelErrors {
+  ModelKind kind = ModelKind::kTable;
+  AccessErrors sequential;
+  AccessErrors random;                // and strided
+  std::optional<TotalErrors> totals;  // of models that predict
+};
+
+// `samples`: reads and writes. Nothing is known with fewer than two rounds.
+ModelErrors errorsOf(ModelKind kind, const Samples& samples);
+TotalErrors totalErrorsOf(ModelKind kind, const Samples& samples);
+
+// The model whose totals are nearest, of those that predict.
+ModelKind bestOf(const std::vector<std::pair<ModelKind, TotalErrors>>& models);
+
+}  // namespace omnio::access_time
