@@ -1,0 +1,318 @@
+#include "predict/access_time/call_accesses.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "core/calls/table.hpp"
+#include "core/model/schedule_keys.hpp"
+
+namespace omnio::access_time {
+
+using calls::CallId;
+using calls::Class;
+using calls::Effect;
+using calls::Role;
+using model::Descriptor;
+using model::ScheduleEvent;
+
+namespace {
+
+// The buffer of a stream, as the C library makes it on most file systems.
+constexpr double kStreamBuffer = 4096;
+
+bool makesByMode(const ScheduleEvent& event) {
+  return event.row->result == calls::Result::kNewStream && event.text.starts_with('w');
+}
+
+enum class Meaning : std::uint8_t { kExact, kAlike };
+
+// What a calibration measures of a metadata call, or measures that is most like it.
+std::optional<std::pair<CellOperation, Meaning>> metadataOperation(const calls::Row& row) {
+  const auto does = [&row](Effect effect) { return calls::does(row, effect); };
+  const auto exact = [](CellOperation operation) { return std::pair(operation, Meaning::kExact); };
+  const auto alike = [](CellOperation operation) { return std::pair(operation, Meaning::kAlike); };
+  if (does(Effect::kSetsLength)) return exact(CellOperation::kFtruncate);
+  if (does(Effect::kReservesSpace)) return alike(CellOperation::kFtruncate);
+  if (does(Effect::kRenames)) return exact(CellOperation::kRename);
+  if (does(Effect::kMakesDirectory)) return exact(CellOperation::kMkdir);
+  if (does(Effect::kRemovesDirectory)) return exact(CellOperation::kRmdir);
+  if (does(Effect::kRemovesName) || row.plain == CallId::MPI_File_delete) {
+    return exact(CellOperation::kUnlink);
+  }
+  if (does(Effect::kMakesName)) return alike(CellOperation::kCreate);
+  if (does(Effect::kSeesSize)) return exact(CellOperation::kStat);
+  if (row.plain == CallId::readdir || row.plain == CallId::scandir) {
+    return exact(CellOperation::kReaddir);
+  }
+  // Attributes, access, links: a look-up of a name, as stat does.
+  if (row.call_class == Class::kMetadata) return alike(CellOperation::kStat);
+  return {};
+}
+
+}  // namespace
+
+std::optional<Access> accessOfCall(const calls::Row& row) {
+  switch (row.call_class) {
+    case Class::kOpen:
+      return Access{.operation = CellOperation::kOpen};
+    case Class::kClose:
+      return Access{.operation = CellOperation::kClose};
+    case Class::kSync:
+      if (row.api == calls::Api::kStdio) return {};
+      return Access{.operation = row.plain == CallId::fdatasync ? CellOperation::kFdatasync
+                                                                : CellOperation::kFsync};
+    case Class::kMetadata: {
+      const auto operation = metadataOperation(row);
+      const bool is_of_storage =
+          operation && (operation->second == Meaning::kExact || calls::has(row, Role::kPath));
+      if (!is_of_storage) return {};
+      return Access{.operation = operation->first,
+                    .stands_for_another = operation->second == Meaning::kAlike};
+    }
+    default:
+      return {};
+  }
+}
+
+CallAccesses::CallAccesses(const std::vector<FileFacts>& files) : files_(files) {
+  states_.resize(files.size());
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    states_[i] = {files[i].exists, static_cast<double>(files[i].size)};
+  }
+}
+
+void CallAccesses::beginRank() {
+  opens_.clear();
+  for (const std::uint32_t file : touched_) states_[file].dirty_bytes = 0;
+  touched_.clear();
+}
+
+CallAccesses::FileState* CallAccesses::stateOf(model::FileNumber file) {
+  const auto number = static_cast<std::size_t>(file);
+  return number < states_.size() ? &states_[number] : nullptr;
+}
+
+CallAccesses::Open& CallAccesses::openOf(Descriptor descriptor) {
+  auto& open = opens_[static_cast<std::int64_t>(descriptor)];
+  if (!open) open = std::make_shared<Open>();
+  return *open;
+}
+
+void CallAccesses::add(CellOperation operation, model::FileNumber file, double bytes,
+                       bool stands_for_another) {
+  const auto number = static_cast<std::size_t>(file);
+  // What a sync takes follows from the bytes, whoever else has the file.
+  const bool is_sync = operation == CellOperation::kFsync || operation == CellOperation::kFdatasync;
+  const bool is_shared = !is_sync && number < files_.size() && files_[number].is_in_shared_folder;
+  found_.push_back({.operation = operation,
+                    .sharing = is_shared ? FileSharing::kShared : FileSharing::kOwn,
+                    .bytes = bytes,
+                    .stands_for_another = stands_for_another});
+}
+
+const std::vector<Access>& CallAccesses::of(const ScheduleEvent& event) {
+  found_.clear();
+  if (event.step == model::Step::kDelay) return found_;
+  if (event.step == model::Step::kInherited) {
+    opens_[static_cast<std::int64_t>(event.new_fd)] = opens_[static_cast<std::int64_t>(event.fd)];
+    return found_;
+  }
+  if (event.step == model::Step::kPreopened) {
+    Open& open = openOf(event.new_fd);
+    open = {.file = event.file};
+    open.position = std::max<std::int64_t>(event.offset, 0);
+    return found_;
+  }
+  switch (event.row->call_class) {
+    case Class::kOpen:
+      open(event);
+      break;
+    case Class::kClose:
+      close(event);
+      break;
+    case Class::kRead:
+    case Class::kWrite:
+      transfer(event);
+      break;
+    case Class::kSync:
+      sync(event);
+      break;
+    case Class::kMetadata:
+    case Class::kMpiFile:
+      metadata(event);
+      break;
+    case Class::kSeek:
+    case Class::kMapping:
+    case Class::kAsync:
+    case Class::kMpiSync:
+    case Class::kThreadSync:
+      break;
+  }
+  return found_;
+}
+
+void CallAccesses::open(const ScheduleEvent& event) {
+  if (event.failed) return add(CellOperation::kStat, event.file);
+  FileState* const state = stateOf(event.file);
+  const bool is_mpi = event.row->api == calls::Api::kMpi;
+  const auto flags = is_mpi ? std::int64_t{0} : model::argumentOf(event, Role::kFlags);
+  const bool makes = is_mpi || (flags & O_CREAT) != 0 || makesByMode(event) ||
+                     calls::does(*event.row, Effect::kChoosesName) ||
+                     event.row->plain == CallId::creat;
+  const bool is_new = makes && state != nullptr && !state->exists;
+  add(is_new ? CellOperation::kCreate : CellOperation::kOpen, event.file);
+  const bool empties = (flags & O_TRUNC) != 0 || makesByMode(event);
+  if (!is_new && empties && state != nullptr && state->size > 0) {
+    add(CellOperation::kFtruncate, event.file);
+    state->size = 0;
+  }
+  if (state != nullptr) state->exists = true;
+  auto& open = opens_[static_cast<std::int64_t>(event.new_fd)];
+  open = std::make_shared<Open>();
+  open->file = event.file;
+  open->is_direct = (flags & O_DIRECT) != 0;
+  open->syncs = (flags & O_DSYNC) != 0;
+}
+
+void CallAccesses::close(const ScheduleEvent& event) {
+  if (event.fd == model::kNoDescriptor) return;
+  const auto found = opens_.find(static_cast<std::int64_t>(event.fd));
+  if (found == opens_.end() || !found->second) return add(CellOperation::kClose, event.file);
+  Open& open = *found->second;
+  flush(open);
+  const FileState* const state = stateOf(open.file);
+  add(CellOperation::kClose, open.file, state != nullptr ? state->dirty_bytes : 0);
+  opens_.erase(found);
+}
+
+void CallAccesses::transfer(const ScheduleEvent& event) {
+  const auto bytes = static_cast<double>(model::bytesMoved(event));
+  const CellOperation operation =
+      event.row->call_class == Class::kRead ? CellOperation::kRead : CellOperation::kWrite;
+  if (event.row->api == calls::Api::kMpi) ++mpi_calls_;
+  Open& open = openOf(event.fd);
+  moved_bytes_ += bytes;
+  if (open.is_direct) direct_bytes_ += bytes;
+  if (calls::usesStream(*event.row)) {
+    // What it does at once is less than the buffer; a large item passes by it.
+    double& held = operation == CellOperation::kWrite ? open.buffered_bytes : open.read_ahead_bytes;
+    if (operation == CellOperation::kWrite) {
+      held += bytes;
+      if (held < kStreamBuffer) return;
+      const double whole = std::floor(held / kStreamBuffer) * kStreamBuffer;
+      held -= whole;
+      return data(operation, open, whole, model::kUnknownOffset);
+    }
+    if (held >= bytes) {
+      held -= bytes;
+      return;
+    }
+    const double wanted = std::ceil((bytes - held) / kStreamBuffer) * kStreamBuffer;
+    held += wanted - bytes;
+    return data(operation, open, wanted, model::kUnknownOffset);
+  }
+  data(operation, open, bytes, event.offset);
+}
+
+void CallAccesses::data(CellOperation operation, Open& open, double bytes, std::int64_t offset) {
+  if (offset == model::kUnknownOffset) offset = open.position;
+  const auto file = static_cast<std::size_t>(open.file);
+  const bool is_shared = file < files_.size() && files_[file].is_shared;
+  Access access{.operation = operation,
+                .order = AccessOrder::kSequential,
+                .sharing = is_shared ? FileSharing::kShared : FileSharing::kOwn,
+                .bytes = std::max(bytes, 1.0),
+                .delta_offset = offset - open.position};
+  if (access.delta_offset != 0) {
+    // Ranks that take turns in a file are as far behind each other each time.
+    const bool is_constant = open.delta_offset == 0 || open.delta_offset == access.delta_offset;
+    access.order = is_shared && access.delta_offset > 0 && is_constant ? AccessOrder::kStrided
+                                                                       : AccessOrder::kRandom;
+    open.delta_offset = access.delta_offset;
+  }
+  open.position = offset + static_cast<std::int64_t>(bytes);
+  FileState* const state = stateOf(open.file);
+  if (operation == CellOperation::kWrite && state != nullptr) {
+    access.extends = static_cast<double>(open.position) > state->size;
+    state->size = std::max(state->size, static_cast<double>(open.position));
+    if (state->dirty_bytes == 0) touched_.push_back(static_cast<std::uint32_t>(file));
+    state->dirty_bytes += bytes;
+  }
+  found_.push_back(access);
+  if (operation == CellOperation::kWrite && open.syncs) {
+    add(CellOperation::kFdatasync, open.file, bytes);
+    if (state != nullptr) state->dirty_bytes = 0;
+  }
+}
+
+void CallAccesses::flush(Open& open) {
+  if (open.buffered_bytes == 0) return;
+  data(CellOperation::kWrite, open, open.buffered_bytes, model::kUnknownOffset);
+  open.buffered_bytes = 0;
+}
+
+void CallAccesses::sync(const ScheduleEvent& event) {
+  // fflush writes the buffer of a stream out, to the file and not to storage.
+  if (event.row->api == calls::Api::kStdio) return flush(openOf(event.fd));
+  const bool is_of_file = event.fd != model::kNoDescriptor;
+  const bool is_of_data = event.row->plain == CallId::fdatasync;
+  const CellOperation operation = is_of_data ? CellOperation::kFdatasync : CellOperation::kFsync;
+  if (is_of_file && event.row->plain != CallId::syncfs) {
+    const Open& open = openOf(event.fd);
+    FileState* const state = stateOf(open.file);
+    add(operation, open.file, state != nullptr ? state->dirty_bytes : 0);
+    if (state != nullptr) state->dirty_bytes = 0;
+    return;
+  }
+  double dirty_bytes = 0;
+  for (const std::uint32_t file : touched_) {
+    dirty_bytes += states_[file].dirty_bytes;
+    states_[file].dirty_bytes = 0;
+  }
+  touched_.clear();
+  add(operation, event.file, dirty_bytes, true);
+}
+
+void CallAccesses::metadata(const ScheduleEvent& event) {
+  const calls::Row& row = *event.row;
+  const auto does = [&row](Effect effect) { return calls::does(row, effect); };
+  const bool names = event.file != model::kNoFileNumber;
+  const model::FileNumber file =
+      names || event.fd == model::kNoDescriptor ? event.file : openOf(event.fd).file;
+  FileState* const state = stateOf(file);
+  if (event.new_fd != model::kNoDescriptor) {  // dup, fdopen
+    opens_[static_cast<std::int64_t>(event.new_fd)] = opens_[static_cast<std::int64_t>(event.fd)];
+    return;
+  }
+  if (event.failed) {
+    if (names) add(CellOperation::kStat, file);
+    return;
+  }
+  if (does(Effect::kSetsLength) || does(Effect::kReservesSpace)) {
+    if (state != nullptr) {
+      const auto length = static_cast<double>(model::argumentOf(event, Role::kLength));
+      state->size = does(Effect::kSetsLength) ? length : std::max(state->size, length);
+    }
+  } else if (does(Effect::kRenames)) {
+    if (state != nullptr) state->exists = false;
+    if (FileState* const renamed = stateOf(event.new_file)) {
+      renamed->exists = true;
+      if (state != nullptr) renamed->size = state->size;
+    }
+  } else if (does(Effect::kRemovesName)) {
+    if (state != nullptr) *state = {};
+  }
+  // A listing reads many entries at a time: the last call asks the system, as does the first.
+  if (row.plain == CallId::readdir && event.result != 0) return;
+  const auto operation = metadataOperation(row);
+  if (operation && (names || operation->second == Meaning::kExact)) {
+    add(operation->first, file, 0, operation->second == Meaning::kAlike);
+  }
+}
+
+}  // namespace omnio::access_time

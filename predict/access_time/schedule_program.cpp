@@ -1,0 +1,405 @@
+#include "predict/access_time/schedule_program.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "core/base/integers.hpp"
+#include "core/base/progress.hpp"
+#include "core/model/schedule_reader.hpp"
+#include "predict/access_time/call_accesses.hpp"
+
+namespace omnio::access_time {
+
+using model::EventLoop;
+using model::LoopLine;
+using model::LoopPath;
+using model::ScheduleEvent;
+using model::TurnValues;
+
+namespace {
+
+// Turns of each loop that are looked at, where all are too many.
+constexpr std::int64_t kTurns = 16;
+
+// The events that a line in these loops stands for.
+double eventsOf(const LoopPath& path) {
+  double events = 1;
+  for (const EventLoop* loop : path) events *= static_cast<double>(loop->turns);
+  return events;
+}
+
+// First of all: how many events there are, and which ranks share what.
+class Survey final : public model::ScheduleSink {
+ public:
+  Complaint global(const model::ScheduleGlobal& global) override {
+    rank_count = global.ranks;
+    source = global.source;
+    return {};
+  }
+
+  Complaint file(model::FileNumber, const model::ScheduleFile& file) override {
+    facts.push_back({.exists = file.exists, .size = file.size});
+    const std::size_t slash = file.location.rfind('/');
+    const std::string_view folder = slash == std::string::npos
+                                        ? std::string_view()
+                                        : std::string_view(file.location).substr(0, slash);
+    folder_of_.push_back(
+        folders_.try_emplace(std::string(folder), static_cast<std::uint32_t>(folders_.size()))
+            .first->second);
+    return {};
+  }
+
+  Complaint beginThread(const model::ScheduleThread& thread) override {
+    rank_ = thread.rank;
+    users_.resize(facts.size(), kNoRank);
+    folder_users_.resize(folders_.size(), kNoRank);
+    return {};
+  }
+
+  Complaint event(const ScheduleEvent& event) override {
+    constexpr std::uint64_t kProgressEvery = 4096;
+    if (static_cast<std::uint64_t>(++events) % kProgressEvery == 0)
+      base::progressBy(kProgressEvery);
+    use(static_cast<std::size_t>(event.file));
+    return {};
+  }
+
+  bool takesLoops() const override { return true; }
+
+  ScheduleSink* loop(const model::PassedLoop& passed, Complaint&) override {
+    model::forEachLine(passed.loop, [this](const LoopLine& line, const LoopPath& path) {
+      events += eventsOf(path);
+      const auto file = line.number([](const ScheduleEvent& event) { return event.file; });
+      if (!file || line.first().file == model::kNoFileNumber) return;
+      const LoopPath naming = model::loopsOf(*file, path);
+      // No more turns than there are files name different ones, but for lists that repeat them.
+      constexpr std::int64_t kMost = 1 << 22;
+      if (model::passesOf(naming).value_or(INT64_MAX) > kMost) return;
+      TurnValues values = line.firstValues();
+      model::forEachTurn(naming, values, [&](const TurnValues& now) {
+        use(static_cast<std::size_t>(file->at(now, line.firstValues())));
+      });
+    });
+    return nullptr;
+  }
+
+  void finish() {
+    for (std::size_t i = 0; i < facts.size() && i < users_.size(); ++i) {
+      facts[i].is_shared = users_[i] == kSeveral;
+      facts[i].is_in_shared_folder = folder_users_[folder_of_[i]] == kSeveral;
+    }
+  }
+
+  std::vector<FileFacts> facts;
+  double events = 0;
+  int rank_count = 0;
+  std::string source;
+
+ private:
+  static constexpr int kNoRank = -1, kSeveral = -2;
+
+  void use(std::size_t number) {
+    if (number >= users_.size()) return;
+    for (int* user : {&users_[number], &folder_users_[folder_of_[number]]}) {
+      if (*user != rank_) *user = *user == kNoRank ? rank_ : kSeveral;
+    }
+  }
+
+  int rank_ = 0;
+  std::vector<int> users_;  // of each file
+  std::map<std::string, std::uint32_t> folders_;
+  std::vector<std::uint32_t> folder_of_;
+  std::vector<int> folder_users_;
+};
+
+// Accesses that are alike, each once.
+class AccessList {
+ public:
+  std::uint32_t numberOf(const Access& access) {
+    Key key{std::tuple(access.curve(), access.stands_for_another), access.bytes,
+            offsetClass(access.delta_offset)};
+    const auto [found, is_new] =
+        numbers_.try_emplace(key, static_cast<std::uint32_t>(accesses_.size()));
+    if (is_new) accesses_.push_back(access);
+    return found->second;
+  }
+  std::vector<Access> take() { return std::move(accesses_); }
+
+ private:
+  using Key = std::tuple<std::tuple<decltype(Access().curve()), bool>, double, int>;
+
+  // Distances of about the same size are alike.
+  static int offsetClass(std::int64_t delta_offset) {
+    if (delta_offset == 0) return 0;
+    const int size = 1 + std::ilogb(std::abs(static_cast<double>(delta_offset)));
+    return delta_offset < 0 ? -size : size;
+  }
+
+  std::map<Key, std::uint32_t> numbers_;
+  std::vector<Access> accesses_;
+};
+
+// Makes the steps of all threads.
+class StepSink final : public model::ScheduleSink {
+ public:
+  StepSink(Program& program, const std::vector<FileFacts>& facts)
+      : program_(program), accesses_(facts) {}
+
+  Complaint beginThread(const model::ScheduleThread& thread) override {
+    if (thread.rank != rank_) accesses_.beginRank();
+    rank_ = thread.rank;
+    program_.threads.push_back(
+        {.rank = thread.rank, .recorder_ns = thread.recorder_ns, .steps = {}});
+    return {};
+  }
+
+  Complaint event(const ScheduleEvent& event) override {
+    const std::vector<Access>& found = accesses_.of(event);
+    if (event.step == model::Step::kPreopened) return {};
+    std::vector<ProgramStep>& steps = program_.threads.back().steps;
+    ProgramStep step{.access = found.empty() ? kNoAccess : list_.numberOf(found.front()),
+                     .first_wait = static_cast<std::uint32_t>(program_.waits.size()),
+                     .is_delay = event.step == model::Step::kDelay,
+                     .has_own = event.own.has_value(),
+                     .own_ns = event.own ? event.own->total() : 0,
+                     .start_ns = event.start_ns,
+                     .end_ns = event.end_ns,
+                     .id = event.id};
+    for (const model::Wait& wait : event.after) {
+      if (wait.id != 0) program_.waits.push_back(wait);
+    }
+    step.waits = static_cast<std::uint32_t>(program_.waits.size()) - step.first_wait;
+    steps.push_back(step);
+    for (std::size_t i = 1; i < found.size(); ++i) {
+      // The call ends with the last of its accesses.
+      ProgramStep more{.access = list_.numberOf(found[i]),
+                       .has_own = true,
+                       .start_ns = event.end_ns,
+                       .end_ns = event.end_ns,
+                       .id = steps.back().id};
+      steps.back().id = 0;
+      steps.push_back(more);
+    }
+    return {};
+  }
+
+  void finish() {
+    program_.accesses = list_.take();
+    program_.moved_bytes = accesses_.movedBytes();
+    program_.direct_bytes = accesses_.directBytes();
+    program_.mpi_calls = accesses_.mpiCalls();
+  }
+
+ private:
+  Program& program_;
+  CallAccesses accesses_;
+  AccessList list_;
+  int rank_ = -1;
+};
+
+// Counts the accesses of each rank.
+class CountSink final : public model::ScheduleSink {
+ public:
+  CountSink(Program& program, const std::vector<FileFacts>& facts)
+      : program_(program), accesses_(facts) {}
+
+  Complaint beginThread(const model::ScheduleThread& thread) override {
+    if (thread.rank != rank_) {
+      endRank();
+      accesses_.beginRank();
+    }
+    rank_ = thread.rank;
+    begin_ns_ = end_ns_ = 0;
+    has_begun_ = false;
+    return {};
+  }
+
+  Complaint event(const ScheduleEvent& event) override {
+    constexpr std::uint64_t kProgressEvery = 4096;
+    if (++events_ % kProgressEvery == 0) base::progressBy(kProgressEvery);
+    count(event, 1);
+    if (event.step == model::Step::kCall) noteTimes(event.start_ns, event.end_ns);
+    return {};
+  }
+
+  Complaint endThread() override {
+    own_ns_ += static_cast<double>(end_ns_ - begin_ns_);
+    return {};
+  }
+
+  bool takesLoops() const override { return true; }
+
+  ScheduleSink* loop(const model::PassedLoop& passed, Complaint&) override {
+    double events = 0;
+    bool is_known = true;
+    model::forEachLine(passed.loop, [&](const LoopLine& line, const LoopPath& path) {
+      events += eventsOf(path);
+      is_known = is_known && numbersOf(line).has_value();
+    });
+    constexpr double kFew = 100'000;
+    if (events <= kFew || !is_known) return this;
+    values_.clear();
+    model::forEachLine(passed.loop, [this](const LoopLine& line, const LoopPath&) {
+      if (values_.empty()) values_ = line.firstValues();
+    });
+    pass(passed.loop, 1, false);
+    if (!passed.times) {
+      if (!has_begun_) begin_ns_ = passed.begin_ns;
+      has_begun_ = true;
+      end_ns_ = std::max(end_ns_, passed.end_ns);
+    }
+    return nullptr;
+  }
+
+  void finish() {
+    endRank();
+    program_.ranks.resize(static_cast<std::size_t>(std::max(program_.rank_count, 1)));
+    program_.accesses = list_.take();
+    program_.moved_bytes = moved_bytes_;
+    program_.direct_bytes = direct_bytes_;
+    program_.mpi_calls = accesses_.mpiCalls();
+  }
+
+ private:
+  // The numbers of a line that decide on its accesses.
+  struct LineNumbers {
+    model::TurnNumber file, new_file, fd, new_fd, offset, result, request, duration_ns;
+  };
+  static std::optional<LineNumbers> numbersOf(const LoopLine& line) {
+    LineNumbers numbers;
+    const auto set = [&line](model::TurnNumber& number, auto get) {
+      const auto found = line.number(get);
+      if (found) number = *found;
+      return found.has_value();
+    };
+    const bool is_known =
+        set(numbers.file, [](const ScheduleEvent& event) { return event.file; }) &&
+        set(numbers.new_file, [](const ScheduleEvent& event) { return event.new_file; }) &&
+        set(numbers.fd, [](const ScheduleEvent& event) { return event.fd; }) &&
+        set(numbers.new_fd, [](const ScheduleEvent& event) { return event.new_fd; }) &&
+        set(numbers.offset, [](const ScheduleEvent& event) { return event.offset; }) &&
+        set(numbers.result, [](const ScheduleEvent& event) { return event.result; }) &&
+        set(numbers.request, [](const ScheduleEvent& event) { return event.request; }) &&
+        set(numbers.duration_ns, [&line](const ScheduleEvent& event) {
+          return event.end_ns - (line.is_relative ? 0 : event.start_ns);
+        });
+    return is_known ? std::optional(numbers) : std::nullopt;
+  }
+
+  // Goes through a loop with a weight for each turn. A quiet turn only moves positions.
+  void pass(const EventLoop& loop, double weight, bool is_quiet) {
+    if (loop.turns <= 2 * kTurns) {
+      for (std::int64_t turn = 0; turn < loop.turns; ++turn) passTurn(loop, turn, weight, is_quiet);
+      return;
+    }
+    // The first turn is by itself: what it makes, the others find.
+    passTurn(loop, 0, weight, is_quiet);
+    const std::int64_t rest = loop.turns - 1;
+    for (std::int64_t i = 0; i < kTurns; ++i) {
+      const std::int64_t from = 1 + rest / kTurns * i + std::min(i, rest % kTurns);
+      const std::int64_t turns = rest / kTurns + (i < rest % kTurns ? 1 : 0);
+      const std::int64_t turn = from + turns / 2;
+      passTurn(loop, turn - 1, 0, true);
+      passTurn(loop, turn, weight * static_cast<double>(turns), is_quiet);
+    }
+  }
+
+  void passTurn(const EventLoop& loop, std::int64_t turn, double weight, bool is_quiet) {
+    values_[loop.place] = turn;
+    for (std::size_t i = 0; i < loop.lists.size(); ++i) {
+      values_[loop.place + 1 + i] = (*loop.lists[i])[static_cast<std::size_t>(turn)];
+    }
+    for (const EventLoop::Part& part : loop.body) {
+      if (part.line) {
+        passLine(*part.line, is_quiet ? 0 : weight);
+      } else {
+        pass(*part.loop, weight, is_quiet);
+      }
+    }
+  }
+
+  void passLine(const LoopLine& line, double weight) {
+    const auto numbers = numbersOf(line);
+    const auto at = [&](const model::TurnNumber& number) {
+      return number.at(values_, line.firstValues());
+    };
+    ScheduleEvent event = line.first();
+    event.file = static_cast<model::FileNumber>(at(numbers->file));
+    event.new_file = static_cast<model::FileNumber>(at(numbers->new_file));
+    event.fd = static_cast<model::Descriptor>(at(numbers->fd));
+    event.new_fd = static_cast<model::Descriptor>(at(numbers->new_fd));
+    event.offset = at(numbers->offset);
+    event.result = at(numbers->result);
+    event.request = static_cast<std::uint64_t>(at(numbers->request));
+    own_ns_ -= weight * static_cast<double>(at(numbers->duration_ns));
+    count(event, weight);
+  }
+
+  void noteTimes(std::int64_t start_ns, std::int64_t end_ns) {
+    if (!has_begun_) begin_ns_ = start_ns;
+    has_begun_ = true;
+    end_ns_ = std::max(end_ns_, end_ns);
+    own_ns_ -= static_cast<double>(end_ns - start_ns);
+  }
+
+  void count(const ScheduleEvent& event, double weight) {
+    const double moved = accesses_.movedBytes(), direct = accesses_.directBytes();
+    for (const Access& access : accesses_.of(event)) {
+      if (weight > 0) counts_[list_.numberOf(access)] += weight;
+    }
+    moved_bytes_ += weight * (accesses_.movedBytes() - moved);
+    direct_bytes_ += weight * (accesses_.directBytes() - direct);
+  }
+
+  void endRank() {
+    if (rank_ < 0) return;
+    const auto number = static_cast<std::size_t>(rank_);
+    if (program_.ranks.size() <= number) program_.ranks.resize(number + 1);
+    RankAccesses& rank = program_.ranks[number];
+    for (const auto& [access, count] : counts_)
+      rank.counts.push_back({.access = access, .count = count});
+    rank.own_s = std::max(own_ns_, 0.0) * 1e-9;
+    counts_.clear();
+    own_ns_ = 0;
+  }
+
+  Program& program_;
+  CallAccesses accesses_;
+  AccessList list_;
+  TurnValues values_;
+  std::map<std::uint32_t, double> counts_;
+  std::uint64_t events_ = 0;
+  int rank_ = -1;
+  bool has_begun_ = false;  // the thread has made a call
+  std::int64_t begin_ns_ = 0, end_ns_ = 0;
+  double own_ns_ = 0;
+  double moved_bytes_ = 0, direct_bytes_ = 0;
+};
+
+}  // namespace
+
+base::Result<Program> readProgram(const std::filesystem::path& schedule, double most_steps) {
+  Survey survey;
+  if (const auto read = model::readSchedule(schedule, survey); !read) return read.failure();
+  survey.finish();
+  Program program;
+  program.rank_count = survey.rank_count;
+  program.events = survey.events;
+  program.source = survey.source;
+  const auto take = [&](auto&& sink) -> base::Result<void> {
+    if (auto read = model::readSchedule(schedule, sink); !read) return read;
+    sink.finish();
+    return {};
+  };
+  const auto taken = survey.events > most_steps ? take(CountSink(program, survey.facts))
+                                                : take(StepSink(program, survey.facts));
+  if (!taken) return taken.failure();
+  return program;
+}
+
+}  // namespace omnio::access_time

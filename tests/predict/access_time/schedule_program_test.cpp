@@ -1,0 +1,213 @@
+// What the calls of a schedule access, and that loops are counted as they would be written out.
+#include "predict/access_time/schedule_program.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "tests/core/temporary_directory.hpp"
+#include "tests/predict/access_time/schedule_text.hpp"
+
+namespace omnio::access_time {
+namespace {
+
+using test::Events;
+using test::scheduleOf;
+
+class ScheduleProgramTest : public ::testing::Test {
+ protected:
+  Program read(const std::string& document, double most_steps = kMostSteps) {
+    omnio::test::writeAll(directory_ / "s.json", document);
+    auto program = readProgram(directory_ / "s.json", most_steps);
+    EXPECT_TRUE(program) << program.failure().sentence;
+    return program ? std::move(*program) : Program{};
+  }
+
+  // "create; write 100 sequential extends; ..." of one rank, in order.
+  std::string accessesOf(const Program& program, std::size_t rank = 0) {
+    std::string text;
+    for (const ProgramStep& step : program.threads[rank].steps) {
+      if (step.access == kNoAccess) continue;
+      text += (text.empty() ? "" : "; ") + nameOf(program.accesses[step.access]);
+    }
+    return text;
+  }
+
+  static std::string nameOf(const Access& access) {
+    std::string text(predict::nameOf(access.operation));
+    if (access.bytes > 0) text += fmt::format(" {}", access.bytes);
+    if (access.order != AccessOrder::kNone) {
+      text += fmt::format(" {}", predict::nameOf(access.order));
+    }
+    if (access.extends) text += " extends";
+    if (access.sharing == FileSharing::kShared) text += " shared";
+    if (access.stands_for_another) text += " alike";
+    return text;
+  }
+
+  omnio::test::TemporaryDirectory directory_;
+};
+
+TEST_F(ScheduleProgramTest, TellsSequentialAccessesFromOthersAndGrowthFromOverwriting) {
+  const Program program = read(scheduleOf({Events()
+                                               .open("a", 0)
+                                               .write(0, 0, 100)
+                                               .write(0, 100, 100)
+                                               .write(0, 50, 100)
+                                               .read(0, 150, 20)
+                                               .read(0, 0, 20)
+                                               .text()}));
+  EXPECT_EQ(accessesOf(program),
+            "create; write 100 sequential extends; write 100 sequential extends; write 100 random; "
+            "read 20 sequential; read 20 random");
+  EXPECT_EQ(program.moved_bytes, 340);
+}
+
+TEST_F(ScheduleProgramTest, GivesSyncsAndClosesTheBytesThatTheyFind) {
+  const Program program = read(scheduleOf({Events()
+                                               .open("a", 0)
+                                               .write(0, 0, 100)
+                                               .write(0, 100, 50)
+                                               .call("fsync", 0)
+                                               .write(0, 150, 30)
+                                               .call("fdatasync", 0)
+                                               .call("close", 0)
+                                               .open("d/b", 1)
+                                               .write(1, 0, 70)
+                                               .call("close", 1)
+                                               .text()}));
+  EXPECT_EQ(
+      accessesOf(program),
+      "create; write 100 sequential extends; write 50 sequential extends; fsync 150; write 30 "
+      "sequential extends; fdatasync 30; close; create; write 70 sequential extends; close 70");
+}
+
+TEST_F(ScheduleProgramTest, KnowsWhichOpensMakeAFile) {
+  const Program program =
+      read(scheduleOf({Events().open("a", 0).call("close", 0).open("a", 1).open("old", 2).text()}));
+  EXPECT_EQ(accessesOf(program), "create; close; open; open");
+  // Who empties a file with something in it waits for that too.
+  EXPECT_EQ(accessesOf(read(
+                scheduleOf({Events().open("old", 0, "O_WRONLY|O_TRUNC").write(0, 0, 10).text()}))),
+            "open; ftruncate; write 10 sequential extends");
+}
+
+TEST_F(ScheduleProgramTest, NamesMetadataCallsByWhatIsMeasured) {
+  const Program program = read(
+      scheduleOf({Events()
+                      .put(R"("command":"mkdir","location":"d","mode":"0755","result":0)")
+                      .put(R"("command":"stat","location":"old","result":0)")
+                      .put(R"("command":"rename","location":"old","newlocation":"a","result":0)")
+                      .put(R"("command":"chmod","location":"a","mode":"0644","result":0)")
+                      .put(R"("command":"unlink","location":"a","result":0)")
+                      .put(R"("command":"stat","location":"a","errno":"ENOENT")")
+                      .text()}));
+  EXPECT_EQ(accessesOf(program), "mkdir; stat; rename; stat alike; unlink; stat");
+}
+
+TEST_F(ScheduleProgramTest, GivesStreamsTheAccessesOfTheirBuffers) {
+  Events events;
+  events.put(R"("command":"fopen","location":"a","type":"w","result":0)");
+  for (int i = 0; i < 5; ++i) {
+    events.put(R"("command":"fwrite","fd":0,"size":1,"nmemb":1000,"result":1000)");
+  }
+  events.call("fclose", 0);
+  EXPECT_EQ(accessesOf(read(scheduleOf({events.text()}))),
+            "create; write 4096 sequential extends; write 904 sequential extends; close 5000");
+}
+
+TEST_F(ScheduleProgramTest, SeesWhichFilesRanksShareAndWhereTheyTakeTurns) {
+  const auto rank = [](long first) {
+    return Events()
+        .open("a", 0)
+        .write(0, first, 100)
+        .write(0, first + 200, 100)
+        .write(0, first + 400, 100)
+        .text();
+  };
+  const Program program = read(scheduleOf({rank(0), rank(100)}));
+  EXPECT_EQ(accessesOf(program, 0),
+            "create shared; write 100 sequential extends shared; write 100 strided extends shared; "
+            "write 100 strided extends shared");
+  EXPECT_EQ(accessesOf(program, 1).substr(0, 12), "open shared;");
+}
+
+// Writes that wait for storage are a write and a sync.
+TEST_F(ScheduleProgramTest, AddsASyncToWritesThatWaitForStorage) {
+  EXPECT_EQ(accessesOf(read(scheduleOf(
+                {Events().open("a", 0, "O_WRONLY|O_CREAT|O_SYNC").write(0, 0, 10).text()}))),
+            "create; write 10 sequential extends; fdatasync 10");
+}
+
+TEST_F(ScheduleProgramTest, CountsTheBytesOfDirectDescriptors) {
+  const Program program = read(scheduleOf({Events()
+                                               .open("a", 0, "O_WRONLY|O_CREAT|O_DIRECT")
+                                               .write(0, 0, 512)
+                                               .open("old", 1, "O_RDONLY")
+                                               .read(1, 0, 1024)
+                                               .text()}));
+  EXPECT_EQ(program.moved_bytes, 1536);
+  EXPECT_EQ(program.direct_bytes, 512);
+}
+
+class LoopsOfPrograms : public ScheduleProgramTest {
+ protected:
+  static std::string loop(std::int64_t turns) {
+    return fmt::format(
+        R"({{"gap":5,"duration":7,"command":"open","location":"a","flags":"O_RDWR|O_CREAT","mode":"0644","result":0}},)"
+        R"({{"repeat":{},"body":[)"
+        R"({{"gap":3,"duration":4,"command":"pwrite64","fd":0,"count":512,"offset":"{{1024*turn}}","result":512}},)"
+        R"({{"gap":3,"duration":4,"command":"pread64","fd":0,"count":"{{turn+1}}","offset":0,"result":"{{turn+1}}"}},)"
+        R"({{"repeat":3,"body":[{{"gap":1,"duration":2,"command":"fsync","fd":0,"result":0}}]}}]}})",
+        turns);
+  }
+  // How often there is each operation, and the bytes of all together, of rank 0.
+  static std::map<std::string, std::pair<double, double>> totals(const Program& program) {
+    std::map<std::string, std::pair<double, double>> result;
+    const auto add = [&](std::uint32_t number, double count) {
+      const Access& access = program.accesses[number];
+      auto& [times, bytes] = result[std::string(predict::nameOf(access.operation))];
+      times += count;
+      bytes += count * access.bytes;
+    };
+    if (program.isCounted()) {
+      for (const auto& each : program.ranks[0].counts) add(each.access, each.count);
+    } else {
+      for (const ProgramStep& step : program.threads[0].steps) {
+        if (step.access != kNoAccess) add(step.access, 1);
+      }
+    }
+    return result;
+  }
+};
+
+TEST_F(LoopsOfPrograms, AreCountedAsTheyWouldBeWrittenOut) {
+  constexpr std::int64_t kTurns = 50000;
+  const auto written_out = totals(read(scheduleOf({loop(kTurns)})));
+  const Program counted = read(scheduleOf({loop(kTurns)}), 10);
+  ASSERT_TRUE(counted.isCounted());
+  const auto of_loop = totals(counted);
+  ASSERT_EQ(of_loop.size(), written_out.size());
+  for (const auto& [operation, total] : written_out) {
+    EXPECT_NEAR(of_loop.at(operation).first, total.first, 1e-6 * total.first) << operation;
+    EXPECT_NEAR(of_loop.at(operation).second, total.second, 0.01 * total.second) << operation;
+  }
+  EXPECT_NEAR(counted.moved_bytes, read(scheduleOf({loop(kTurns)})).moved_bytes,
+              0.01 * counted.moved_bytes);
+}
+
+TEST_F(LoopsOfPrograms, OfAThousandMillionTurnsAreCountedAtOnce) {
+  const Program program = read(scheduleOf({loop(1'000'000'000)}));
+  ASSERT_TRUE(program.isCounted());
+  const auto found = totals(program);
+  EXPECT_NEAR(found.at("write").first, 1e9, 1);
+  EXPECT_NEAR(found.at("fsync").first, 3e9, 1);
+  EXPECT_NEAR(found.at("fsync").second, 512e9, 1e9);
+  // The work of its thread, too: 9 ns in each turn.
+  EXPECT_NEAR(program.ranks[0].own_s, 9, 0.1);
+}
+
+}  // namespace
+}  // namespace omnio::access_time
