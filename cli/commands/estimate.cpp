@@ -1,9 +1,10 @@
 // omnio estimate: the I/O time of an application on a storage system, from benchmarks of its
-// phases.
+// phases, or from a calibration of the storage.
 #include "ior_bridge/estimate.hpp"
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,9 @@
 #include "cli/output.hpp"
 #include "core/base/printable.hpp"
 #include "core/model/phase_model.hpp"
+#include "core/tracefile/trace.hpp"
+#include "predict/access_time/estimate.hpp"
+#include "statistics/report.hpp"
 
 namespace omnio::cli {
 namespace {
@@ -27,9 +31,67 @@ struct EstimateOptions {
   bool json = false;
   bool all = false;
   std::optional<double> peak_mib_s;
+  std::string calibration;
+  std::string cache;
+  std::string time_model;
+  bool models = false;
 };
 
+// The I/O time of a run that is given beside a calibration: the trace of a replay or of a run of
+// the application, or results of the phase runner.
+base::Result<access_time::Beside> besideOf(const EstimateOptions& options, const std::string& word,
+                                           stats::Layer layer) {
+  constexpr double kNs = 1e-9;
+  std::error_code error;
+  if (std::filesystem::is_directory(word, error)) {
+    const auto trace = tracefile::Trace::open(word);
+    if (!trace) return trace.failure();
+    const auto report = stats::makeReport(*trace, stats::By::kRank, {.layer = layer});
+    if (!report) return report.failure();
+    const double io_ns =
+        report->ranks.empty() ? 0 : static_cast<double>(stats::slowestOf(report->ranks).io.total());
+    return access_time::Beside{.name = word, .io_s = io_ns * kNs};
+  }
+  const auto model = model::readPhaseModel(options.model);
+  if (!model) return model.failure();
+  const auto estimate = ior::estimate(*model, {ior::givenResult(word)});
+  if (!estimate) return estimate.failure();
+  return access_time::Beside{.name = word, .io_s = estimate->time_s.median};
+}
+
+int runByCalibration(const EstimateOptions& options) {
+  std::string models;
+  if (options.models) {
+    const auto calibration = predict::readCalibration(options.calibration);
+    if (!calibration) return fail(calibration.failure());
+    models = access_time::textOf(access_time::errorsOfAll(*calibration)) + '\n';
+    if (options.model.empty()) return printAll(models);
+  }
+  if (options.model.empty()) base::refuseMissing("MODEL");
+  access_time::EstimateRequest request{.subject = options.model,
+                                       .calibration = options.calibration};
+  if (!options.cache.empty()) request.cache = predict::cacheStateOf(options.cache);
+  for (const access_time::ModelKind kind : access_time::kModelKinds) {
+    if (access_time::nameOf(kind) == options.time_model) request.model = kind;
+  }
+  auto estimate = access_time::estimate(request);
+  if (!estimate) return fail(estimate.failure());
+  // What the estimate adds up decides what is added up beside it.
+  const stats::Layer layer =
+      estimate->has_mpi_calls ? stats::Layer::kApplication : stats::Layer::kPosix;
+  for (const std::string& word : options.results) {
+    auto beside = besideOf(options, word, layer);
+    if (!beside) return fail(beside.failure());
+    estimate->beside.push_back(std::move(*beside));
+  }
+  if (options.json) return printJson(access_time::jsonOf(*estimate));
+  return printAll(models + access_time::textOf(*estimate));
+}
+
 int runEstimate(const EstimateOptions& options) {
+  if (!options.calibration.empty()) return runByCalibration(options);
+  if (options.model.empty()) base::refuseMissing("MODEL");
+  if (options.results.empty()) base::refuseMissing("RESULT or --calibration");
   const base::Result<model::PhaseModel> model = model::readPhaseModel(options.model);
   if (!model) return fail(model.failure());
   std::vector<ior::GivenResult> results;
@@ -51,13 +113,24 @@ int runEstimate(const EstimateOptions& options) {
 void addEstimateCommand(base::Command program) {
   const auto options = std::make_shared<EstimateOptions>();
   const base::Command command = program.subcommand(
-      "estimate", "The I/O time on a storage system where the phases were benchmarked");
-  command.option("MODEL", options->model, "A phase model (omnio phases)").required();
+      "estimate", "The I/O time on a storage system that was benchmarked or calibrated");
+  command.option("MODEL", options->model,
+                 "A phase model (omnio phases), or, with --calibration, a schedule");
+  command.option("RESULT", options->results,
+                 "Results of omnio-phase-run, or IOR's JSON summaries: phase-ID.json, ID=FILE, "
+                 "ID=FILE#TEST; with --calibration also traces of replays and of the application");
+  command.option("--calibration", options->calibration,
+                 "Estimates from this calibration of the storage (omnio calibrate)");
   command
-      .option("RESULT", options->results,
-              "Results of omnio-phase-run, or IOR's JSON summaries: phase-ID.json, ID=FILE, "
-              "ID=FILE#TEST")
-      .required();
+      .option("--cache", options->cache,
+              "The cache state that the estimate is for: fails where the calibration has another")
+      .oneOf({"cached", "direct", "cold"});
+  command
+      .option("--time-model", options->time_model,
+              "The model of access times, in place of the one with the best totals")
+      .oneOf({"linear", "table", "ann"});
+  command.flag("--models", options->models,
+               "With --calibration: the errors of all models, as a table; MODEL may be left out");
   command.flag("--partial", options->partial, "Leaves out phases without a result");
   command
       .option("--peak", options->peak_mib_s,

@@ -100,8 +100,8 @@ class Reader {
     const auto* format = node.as<std::string>();
     format_known_ = format != nullptr && *format == kScheduleFormat;
     if (format_known_) return;
-    in_.refuse(node.place,
-               fmt::format("not a schedule: \"format\" is not \"{}\"", kScheduleFormat));
+    in_.refuse(node.place, fmt::format("not a schedule: \"format\" is not \"{}\"", kScheduleFormat),
+               base::Code::kNotOurs);
   }
 
   void readVersion() {

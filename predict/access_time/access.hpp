@@ -27,6 +27,9 @@ struct Access {
   double bytes = 0;               // of fsync, close and the like: those written before it
   std::int64_t delta_offset = 0;  // from the end of the access before, of the same descriptor
   double processes = 1;           // that use the target at once, with this one; a mean
+  // Names of its path that the system looks up, below the mount point; 0: as many as were measured,
+  // or it has no path.
+  double look_ups = 0;
   // The call is of a kind that calibrations do not measure: this one stands for it.
   bool stands_for_another = false;
 

@@ -153,7 +153,16 @@ const std::vector<Access>& CallAccesses::of(const ScheduleEvent& event) {
     case Class::kThreadSync:
       break;
   }
+  if (event.file != model::kNoFileNumber && !found_.empty() && !found_.front().movesData()) {
+    found_.front().look_ups = lookUpsOf(event);
+  }
   return found_;
+}
+
+double CallAccesses::lookUpsOf(const ScheduleEvent& event) const {
+  if (event.lookups != model::kAllLookups) return event.lookups;
+  const auto number = static_cast<std::size_t>(event.file);
+  return number < files_.size() ? files_[number].names : 0;
 }
 
 void CallAccesses::open(const ScheduleEvent& event) {

@@ -22,6 +22,7 @@ namespace omnio::access_time {
 struct FileFacts {
   bool exists = false;
   std::uint64_t size = 0;
+  double names = 1;                  // in its location
   bool is_shared = false;            // several ranks name it
   bool is_in_shared_folder = false;  // several ranks name files in its directory
 };
@@ -73,6 +74,7 @@ class CallAccesses {
   void flush(Open& open);
   void add(CellOperation operation, model::FileNumber file, double bytes = 0,
            bool stands_for_another = false);
+  double lookUpsOf(const model::ScheduleEvent& event) const;
 
   const std::vector<FileFacts>& files_;
   std::vector<FileState> states_;

@@ -5,7 +5,7 @@
 #include <map>
 #include <optional>
 #include <string_view>
-#include <unordered_map>
+#include <tuple>
 #include <utility>
 
 #include "core/base/integers.hpp"
@@ -43,7 +43,9 @@ class Survey final : public model::ScheduleSink {
   }
 
   Complaint file(model::FileNumber, const model::ScheduleFile& file) override {
-    facts.push_back({.exists = file.exists, .size = file.size});
+    facts.push_back({.exists = file.exists,
+                     .size = file.size,
+                     .names = 1 + static_cast<double>(std::ranges::count(file.location, '/'))});
     const std::size_t slash = file.location.rfind('/');
     const std::string_view folder = slash == std::string::npos
                                         ? std::string_view()
@@ -121,8 +123,8 @@ class Survey final : public model::ScheduleSink {
 class AccessList {
  public:
   std::uint32_t numberOf(const Access& access) {
-    Key key{std::tuple(access.curve(), access.stands_for_another), access.bytes,
-            offsetClass(access.delta_offset)};
+    const Key key{access.curve(), access.stands_for_another, access.look_ups, access.bytes,
+                  offsetClass(access.delta_offset)};
     const auto [found, is_new] =
         numbers_.try_emplace(key, static_cast<std::uint32_t>(accesses_.size()));
     if (is_new) accesses_.push_back(access);
@@ -131,7 +133,7 @@ class AccessList {
   std::vector<Access> take() { return std::move(accesses_); }
 
  private:
-  using Key = std::tuple<std::tuple<decltype(Access().curve()), bool>, double, int>;
+  using Key = std::tuple<decltype(Access().curve()), bool, double, double, int>;
 
   // Distances of about the same size are alike.
   static int offsetClass(std::int64_t delta_offset) {

@@ -1,0 +1,173 @@
+#include "predict/access_time/access_times.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <set>
+#include <tuple>
+
+#include "core/base/text_table.hpp"
+
+namespace omnio::access_time {
+
+namespace {
+
+Samples dataOf(const Samples& samples) {
+  Samples data;
+  std::ranges::copy_if(samples, std::back_inserter(data),
+                       [](const Sample& sample) { return sample.access.movesData(); });
+  return data;
+}
+
+// A calibration with one round: the first half of each run is a round, and the second one is.
+void splitRound(Samples& samples) {
+  std::set<int> rounds;
+  for (const Sample& sample : samples) rounds.insert(sample.round);
+  if (rounds.size() > 1) return;
+  std::map<std::pair<CellOf, int>, std::vector<Sample*>> runs;
+  for (Sample& sample : samples) runs[{cellOf(sample.access), sample.process}].push_back(&sample);
+  for (auto& [run, members] : runs) {
+    for (std::size_t i = members.size() / 2; i < members.size(); ++i) ++members[i]->round;
+  }
+}
+
+std::map<int, Samples> byRound(const Samples& samples) {
+  std::map<int, Samples> rounds;
+  for (const Sample& sample : samples) rounds[sample.round].push_back(sample);
+  return rounds;
+}
+
+}  // namespace
+
+base::Result<AccessTimes> AccessTimes::learned(const predict::Calibration& calibration,
+                                               const std::string& name,
+                                               std::optional<ModelKind> kind) {
+  constexpr std::size_t kLeastSizes = 2, kLeastAccesses = 20;
+  Samples samples = samplesOf(calibration, true);
+  splitRound(samples);
+  const Samples data = dataOf(samples);
+  std::set<double> sizes;
+  for (const Sample& sample : data) sizes.insert(sample.access.bytes);
+  if (sizes.size() < kLeastSizes || data.size() < kLeastAccesses) {
+    return base::failure(base::Code::kInvalid,
+                         "{}: too little to learn from: {} of {}, and {} accesses in {} are the "
+                         "least; a longer --budget of omnio calibrate measures more",
+                         name, base::counted(data.size(), "read or write", "reads and writes"),
+                         base::counted(sizes.size(), "size", "sizes"), kLeastAccesses,
+                         base::counted(kLeastSizes, "size", "sizes"));
+  }
+  AccessTimes times;
+  for (const ModelKind each : kModelKinds) {
+    if (predicts(each) && each == kind.value_or(each)) {
+      times.models_.emplace_back(each, totalErrorsOf(each, data));
+    }
+  }
+  times.kind_ = kind.value_or(bestOf(times.models_));
+  times.data_ = trained(times.kind_, data);
+  times.table_ = trained(ModelKind::kTable, samples);
+  for (const auto& [round, of_round] : byRound(samples)) {
+    times.by_round_.push_back(trained(ModelKind::kTable, of_round));
+  }
+  for (const Sample& sample : samples) {
+    for (const Access& access : measuredBy(sample.access)) {
+      times.measured_[access.curve()].add(access.processes, access.bytes, sample.seconds);
+      times.sizes_[access.curve()].push_back(access.bytes);
+    }
+  }
+  for (auto& [curve, all] : times.sizes_) {
+    std::ranges::sort(all);
+    all.erase(std::ranges::unique(all).begin(), all.end());
+  }
+  times.findLookUps(calibration);
+  times.noise_ = predict::noiseOf(calibration.references);
+  return times;
+}
+
+// A file system may keep the names that it has looked up, or ask its server for each of them again,
+// each time. It does that where stat takes as long as so many requests: ftruncate, by a descriptor,
+// is one or two.
+void AccessTimes::findLookUps(const predict::Calibration& calibration) {
+  // Below the target: the directory of the calibration, that of the process, and the file.
+  constexpr double kBelowTarget = 3;
+  const predict::CalibratedTarget& target = calibration.target;
+  const std::string point = target.mount.substr(0, target.mount.find(' '));
+  const std::string below = target.path.starts_with(point) && point != "/"
+                                ? target.path.substr(point.size())
+                                : target.path;
+  for (std::size_t i = 0; i < below.size(); ++i) {
+    const bool is_first = below[i] != '/' && (i == 0 || below[i - 1] == '/');
+    look_ups_ += is_first ? 1 : 0;
+  }
+  look_ups_ += kBelowTarget;
+  constexpr double kPart = 0.75 / 2;
+  const auto one = [this](CellOperation operation) {
+    return table_->seconds({.operation = operation});
+  };
+  const double request_s = one(CellOperation::kFtruncate);
+  looks_up_all_ = request_s > 0 && one(CellOperation::kStat) >= kPart * (look_ups_ + 1) * request_s;
+}
+
+// What more, or fewer, names cost: stat looks up all names and asks once more.
+double AccessTimes::lookUpSeconds(const Access& access) const {
+  if (!looks_up_all_ || access.look_ups == 0) return 0;
+  Access stat{.operation = CellOperation::kStat, .sharing = access.sharing};
+  stat.processes = access.processes;
+  // Both names of a rename are as deep.
+  const double paths = access.operation == CellOperation::kRename ? 2 : 1;
+  return paths * (access.look_ups - look_ups_) * table_->seconds(stat) / (look_ups_ + 1);
+}
+
+double AccessTimes::seconds(const Access& access) const {
+  constexpr double kLeast = 0.1;
+  const double seconds = (access.movesData() ? data_ : table_)->seconds(access);
+  return std::max(kLeast * seconds, seconds + lookUpSeconds(access));
+}
+
+double AccessTimes::secondsInRound(std::size_t round, const Access& access) const {
+  return by_round_[round]->seconds(access);
+}
+
+bool AccessTimes::covers(const Access& access) const {
+  if (access.stands_for_another) return false;
+  const auto found = measured_.find(access.curve());
+  return found != measured_.end() && found->second.covers(access.processes, access.bytes);
+}
+
+bool AccessTimes::isOnGrid(const Access& access) const {
+  const auto found = sizes_.find(access.curve());
+  return found != sizes_.end() && std::ranges::binary_search(found->second, access.bytes);
+}
+
+const TotalErrors& AccessTimes::errors() const {
+  return std::ranges::find(models_, kind_, &std::pair<ModelKind, TotalErrors>::first)->second;
+}
+
+std::vector<ModelErrors> errorsOfAll(const predict::Calibration& calibration) {
+  Samples data = dataOf(samplesOf(calibration, false));
+  splitRound(data);
+  std::vector<ModelErrors> result;
+  for (const ModelKind kind : kModelKinds) result.push_back(errorsOf(kind, data));
+  return result;
+}
+
+std::string textOf(const std::vector<ModelErrors>& errors) {
+  std::vector<std::vector<std::string>> rows{
+      {"model", "accesses", "MAE s", "MAPE %", "MSPE %", "RQ3 %", "PMax %", "total %", "use"}};
+  const auto add = [&rows](const ModelErrors& model, const char* order, const AccessErrors& of) {
+    const std::string total =
+        model.totals ? fmt::format("{:.1f}", 100 * model.totals->mean()) : "-";
+    rows.push_back({std::string(nameOf(model.kind)), order, fmt::format("{:.2e}", of.mae_s),
+                    fmt::format("{:.1f}", of.mape), fmt::format("{:.0f}", of.mspe),
+                    fmt::format("{:.1f}", of.rq3), fmt::format("{:.0f}", of.pmax), total,
+                    predicts(model.kind) ? "predicts" : "explains what was measured"});
+  };
+  for (const ModelErrors& model : errors) add(model, "sequential", model.sequential);
+  for (const ModelErrors& model : errors) add(model, "random, strided", model.random);
+  std::string out;
+  base::appendTable(out, rows, base::Align::kLeft);
+  return out;
+}
+
+}  // namespace omnio::access_time

@@ -1,0 +1,70 @@
+// How long any access takes on a calibrated target, and how far that can be trusted.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.hpp"
+#include "predict/access_time/access.hpp"
+#include "predict/access_time/curve.hpp"
+#include "predict/access_time/model_errors.hpp"
+#include "predict/access_time/time_model.hpp"
+#include "predict/calibration/document.hpp"
+
+namespace omnio::access_time {
+
+// What was learned from a calibration. Reads and writes are by the model with the best totals of
+// rounds and sizes that it had not seen; metadata calls and syncs are by the table.
+class AccessTimes {
+ public:
+  // Fails with a sentence where there is too little to learn from. `name` is how the document is
+  // named in it. `kind`: that model, and no other is looked at.
+  static base::Result<AccessTimes> learned(const predict::Calibration& calibration,
+                                           const std::string& name,
+                                           std::optional<ModelKind> kind = {});
+
+  double seconds(const Access& access) const;
+  // The same by what was measured in one round alone. Nothing where that has no such access.
+  std::size_t rounds() const { return by_round_.size(); }
+  double secondsInRound(std::size_t round, const Access& access) const;
+
+  // Whether accesses of this kind, with as many bytes and processes or fewer and more, were
+  // measured.
+  bool covers(const Access& access) const;
+  // Whether it has the size of a measured one.
+  bool isOnGrid(const Access& access) const;
+
+  ModelKind kind() const { return kind_; }
+  const std::vector<std::pair<ModelKind, TotalErrors>>& models() const { return models_; }
+  // Of the chosen model.
+  const TotalErrors& errors() const;
+  const std::optional<predict::Noise>& noise() const { return noise_; }
+
+ private:
+  AccessTimes() = default;
+
+  ModelKind kind_ = ModelKind::kTable;
+  double lookUpSeconds(const Access& access) const;
+  void findLookUps(const predict::Calibration& calibration);
+
+  double look_ups_ = 0;        // of the paths in the calibration
+  bool looks_up_all_ = false;  // each of these costs a request
+  std::unique_ptr<const TimeModel> data_;
+  std::unique_ptr<const TimeModel> table_;
+  std::vector<std::unique_ptr<const TimeModel>> by_round_;
+  std::map<decltype(Access().curve()), CurvesByProcesses> measured_;
+  std::map<decltype(Access().curve()), std::vector<double>> sizes_;
+  std::vector<std::pair<ModelKind, TotalErrors>> models_;
+  std::optional<predict::Noise> noise_;
+};
+
+// The errors of all models, those that explain too, in the order of the paper's table.
+std::vector<ModelErrors> errorsOfAll(const predict::Calibration& calibration);
+std::string textOf(const std::vector<ModelErrors>& errors);
+
+}  // namespace omnio::access_time
