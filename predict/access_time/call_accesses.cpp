@@ -248,6 +248,10 @@ void CallAccesses::data(CellOperation operation, Open& open, double bytes, std::
   FileState* const state = stateOf(open.file);
   if (operation == CellOperation::kWrite && state != nullptr) {
     access.extends = static_cast<double>(open.position) > state->size;
+    // A file grows at its end, by one process or by several in turn.
+    if (access.extends) {
+      access.order = is_shared ? AccessOrder::kStrided : AccessOrder::kSequential;
+    }
     state->size = std::max(state->size, static_cast<double>(open.position));
     if (state->dirty_bytes == 0) touched_.push_back(static_cast<std::uint32_t>(file));
     state->dirty_bytes += bytes;

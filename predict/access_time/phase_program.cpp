@@ -68,6 +68,10 @@ class PhaseCounter {
     } else if (access.delta_offset == 0) {
       access.delta_offset = static_cast<std::int64_t>(operation.request_bytes);
     }
+    // As in the calibration: a file grows at its end.
+    if (access.extends) {
+      access.order = is_shared ? AccessOrder::kStrided : AccessOrder::kSequential;
+    }
     return access;
   }
 

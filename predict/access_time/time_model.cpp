@@ -312,7 +312,8 @@ std::vector<Access> measuredBy(const Access& access) {
   if (access.processes == 1 && access.sharing == FileSharing::kOwn) {
     result.push_back(access);
     result.back().sharing = FileSharing::kShared;
-    if (access.order == AccessOrder::kRandom) {
+    // Behind the end there is one order.
+    if (access.order == (access.extends ? AccessOrder::kSequential : AccessOrder::kRandom)) {
       result.push_back(result.back());
       result.back().order = AccessOrder::kStrided;
     }

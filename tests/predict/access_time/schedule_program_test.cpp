@@ -129,7 +129,7 @@ TEST_F(ScheduleProgramTest, SeesWhichFilesRanksShareAndWhereTheyTakeTurns) {
   };
   const Program program = read(scheduleOf({rank(0), rank(100)}));
   EXPECT_EQ(accessesOf(program, 0),
-            "create shared; write 100 sequential extends shared; write 100 strided extends shared; "
+            "create shared; write 100 strided extends shared; write 100 strided extends shared; "
             "write 100 strided extends shared");
   EXPECT_EQ(accessesOf(program, 1).substr(0, 12), "open shared;");
 }
