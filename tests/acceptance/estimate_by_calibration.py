@@ -1,0 +1,167 @@
+"""Estimates by a calibration: a storage where each operation takes a time of its own, so that the I/O
+time of a recorded program is known to the nanosecond; runs beside it; and bad input, one sentence each.
+"""
+
+import json
+import os
+
+from omnio_testing import (Checks, WorkDirectory, emptied, environment, mpirun, omnio, program, run,
+                           trace)
+
+RANKS, ROUNDS, BLOCKS, BLOCK = 2, 4, 8, 64 * 1024
+# Nanoseconds, whatever the size and the number of processes; no two sums of few are alike.
+TIMES = {"read": 1_000_003, "write": 2_000_029, "fsync": 5_000_167, "fdatasync": 7_000_311,
+         "close": 110_017, "open": 230_003, "create": 470_021, "stat": 890_011}
+
+
+def cell(operation, size, processes, order="none", files="own", **more):
+    """With 40 accesses, in two rounds."""
+    time, count = TIMES[operation], 20
+    low = 1 << (time.bit_length() - 4)  # the width of a class of the histogram
+    runs = []
+    for number in range(2):
+        one = {"round": number, "process": 0, "begin_ns": number}
+        if order != "none":
+            one |= {"offset": 0, "stride": size}
+        runs.append(one | {"times_ns": [time] * count})
+    return {"operation": operation, "order": order, "files": files, **more, "bytes": size,
+            "processes": processes,
+            "all": {"accesses": 2 * count, "total_ns": 2 * count * time, "least_ns": time,
+                    "most_ns": time, "squares_ns2": 0,
+                    "histogram": [[time // low * low, 2 * count]]},
+            "runs": runs}
+
+
+def calibration(without=(), cache="cached"):
+    cells = []
+    for operation, extends in (("read", {}), ("write", {}), ("write", {"extends": True})):
+        for size in (1, 4096, 1 << 20):
+            for processes in (1, 2):
+                cells.append(cell(operation, size, processes, "sequential", **extends))
+    ways = (("own", 1), ("own", 2), ("shared", 2))
+    for operation in ("fsync", "fdatasync", "close", "open", "create", "stat"):
+        sizes = (0, 4096, 1 << 24) if operation in ("fsync", "fdatasync", "close") else (0,)
+        cells += [cell(operation, size, processes, files=files)
+                  for files in ("own", "shared") for size in sizes
+                  for way, processes in ways if way == files]
+    return {"format": "omnio-calibration", "version": 1, "tool": "a test",
+            "date": "2026-11-27T11:00:00Z",
+            "target": {"path": "/scratch", "file_system": "ext4", "mount": "/scratch ext4 /dev/sda1",
+                       "size_bytes": 1 << 40, "host": "node1", "kernel": "Linux 6", "processors": 2,
+                       "memory_bytes": 1 << 36},
+            "cache": {"state": cache, "automatic": False, "checks": 0},
+            "seed": 1, "budget_ns": 10**12, "spent_ns": 10**12, "reserved_ns": 0, "sessions": 1,
+            "rounds": 2, "processes": 2, "accesses": 40, "largest_bytes": 1 << 20,
+            "shared_file_bytes": 0, "own_file_bytes": 1 << 24, "clock_ns": 0, "references": [],
+            "cells": [each for each in cells if each["operation"] not in without], "unreached": []}
+
+
+def written(work, name, document):
+    path = os.path.join(work, name)
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(document, file)
+    return path
+
+
+def estimate(*words):
+    return run([omnio(), "estimate", *words], timeout=120)
+
+
+def checkEstimate(checks, work, schedule, recorded, measured):
+    done = estimate(schedule, "--calibration", measured, "--json", recorded)
+    checks.equal((done.status, done.err), (0, b""), "status and standard error")
+    document = json.loads(done.out)
+    each = TIMES["create"] + BLOCKS * TIMES["write"] + TIMES["fsync"] + TIMES["close"]
+    wanted = ROUNDS * each / 1e9
+    checks.that(abs(document["io_s"]["total"] / wanted - 1) < 1e-6,
+                f"the I/O time is {document['io_s']['total']}, wanted {wanted}")
+    checks.that(document["io_s"]["least"] < wanted < document["io_s"]["most"], "the interval")
+    calls = {each["operation"]: each["calls"] for each in document["operations"]}
+    checks.equal(calls, {"write": RANKS * ROUNDS * BLOCKS, "fsync": RANKS * ROUNDS,
+                         "close": RANKS * ROUNDS, "create": RANKS * ROUNDS}, "calls")
+    checks.that(document["inside_share"] > 0.999, f"inside: {document['inside_share']}")
+    stats = run([omnio(), "stats", recorded, "--by", "rank", "--json"])
+    own = max(rank["io_ns"] for rank in json.loads(stats.out)["ranks"]) / 1e9
+    checks.that(abs(document["beside"][0]["io_s"] - own) < 1e-9, "the trace beside it")
+    again = estimate(schedule, "--calibration", measured, "--json", recorded)
+    checks.equal(again.out, done.out, "the same estimate again")
+
+
+def checkModel(checks, work, recorded, measured, total):
+    model = os.path.join(work, "app.phases.json")
+    checks.equal(run([omnio(), "phases", recorded, "-o", model]).status, 0, "omnio phases")
+    by_schedule = json.loads(estimate(model, "--calibration", measured, "--json").out)
+    checks.that(abs(by_schedule["io_s"]["total"] / total - 1) < 1e-6, "the model and its schedule")
+    os.remove(os.path.join(work, "app.phases.schedule.json"))
+    by_phases = json.loads(estimate(model, "--calibration", measured, "--json").out)
+    checks.that(abs(by_phases["io_s"]["total"] / total - 1) < 0.15,
+                f"the phases alone: {by_phases['io_s']['total']}, wanted about {total}")
+    checks.that(any("is not beside it" in note for note in by_phases["notes"]), "which says so")
+
+
+def checkModels(checks, measured):
+    done = estimate("--calibration", measured, "--models")
+    lines = done.out.decode().splitlines()
+    checks.equal(done.status, 0, "the table of models")
+    names = [line.split("  ")[0] for line in lines[1:] if line]
+    checks.equal(names, 2 * ["ann+error class", "ann+ema", "ann", "table", "linear"], "models")
+    for line in lines[1:]:
+        if line:
+            checks.that(("explains" in line) == ("+" in line.split("  ")[0]), f"its use: {line}")
+
+
+def checkRefused(checks, what, words, mentions):
+    done = estimate(*words)
+    lines = done.err.decode().splitlines()
+    checks.equal((done.status, len(lines), done.out), (1, 1, b""), f"{what}: {lines}")
+    checks.that(mentions in done.err.decode(), f"{what}: {lines} mentions {mentions}")
+
+
+def checkBadInput(checks, work, schedule, measured):
+    bad = written(work, "bad.json", {"format": "omnio-schedule", "version": 1})
+    checkRefused(checks, "another format", (schedule, "--calibration", bad), "not a calibration")
+    few = calibration()
+    few["cells"] = few["cells"][:1]
+    checkRefused(checks, "few points",
+                 (schedule, "--calibration", written(work, "few.json", few)), "too little")
+    checkRefused(checks, "another state", (schedule, "--calibration", measured, "--cache", "direct"),
+                 "cache state")
+    direct = written(work, "direct.json", calibration(cache="direct"))
+    checkRefused(checks, "another state than the calls", (schedule, "--calibration", direct),
+                 "without O_DIRECT")
+    reads = written(work, "reads.json", calibration(without=("write",)))
+    checkRefused(checks, "without writes", (schedule, "--calibration", reads), "no write")
+    checkRefused(checks, "no schedule", (measured, "--calibration", measured), "neither")
+    checkRefused(checks, "no file", (os.path.join(work, "none"), "--calibration", measured),
+                 "No such file")
+    checks.equal(estimate("--calibration", measured).status, 2, "no model: wrong usage")
+    checks.equal(estimate(schedule).status, 2, "neither results nor a calibration: wrong usage")
+
+
+def main():
+    checks = Checks()
+    if mpirun(RANKS) is None or program("c_workloads") is None:
+        checks.skip("all", "no MPI")
+        checks.finish()
+    with WorkDirectory() as work:
+        recorded = os.path.join(work, "run.trace")
+        done = trace(recorded, [*mpirun(RANKS), program("c_workloads"), "checkpoint", "1"],
+                     cwd=emptied(os.path.join(work, "run")), env=environment())
+        checks.equal(done.status, 0, "recording")
+        schedule = os.path.join(work, "app.json")
+        checks.equal(run([omnio(), "preprocess", recorded, "-o", schedule]).status, 0, "preprocess")
+        measured = written(work, "cal.json", calibration())
+        total = ROUNDS * (TIMES["create"] + BLOCKS * TIMES["write"] + TIMES["fsync"] +
+                          TIMES["close"]) / 1e9
+        with checks.case("estimate"):
+            checkEstimate(checks, work, schedule, recorded, measured)
+        with checks.case("phase model"):
+            checkModel(checks, work, recorded, measured, total)
+        with checks.case("models"):
+            checkModels(checks, measured)
+        with checks.case("bad input"):
+            checkBadInput(checks, work, schedule, measured)
+    checks.finish()
+
+
+main()
