@@ -1,0 +1,109 @@
+#include "predict/operations/file_slots.hpp"
+
+namespace omnio::predict {
+namespace {
+
+bool isDigit(char c) { return c >= '0' && c <= '9'; }
+
+// The end of the number, or of the "#" in place of one, that begins there.
+std::size_t numberEnd(std::string_view text, std::size_t begin) {
+  if (begin < text.size() && text[begin] == '#') return begin + 1;
+  while (begin < text.size() && isDigit(text[begin])) ++begin;
+  return begin;
+}
+
+// The second differs from the first in numbers alone.
+std::string inCommon(std::string_view one, std::string_view other) {
+  std::string name;
+  std::size_t i = 0;
+  std::size_t k = 0;
+  while (i < one.size() && k < other.size()) {
+    if (!isDigit(other[k])) {
+      name += other[k];
+      ++i;
+      ++k;
+      continue;
+    }
+    const std::size_t one_end = numberEnd(one, i);
+    const std::size_t other_end = numberEnd(other, k);
+    const std::string_view number = other.substr(k, other_end - k);
+    name += one.substr(i, one_end - i) == number ? number : "#";
+    i = one_end;
+    k = other_end;
+  }
+  return name;
+}
+
+}  // namespace
+
+std::string withoutNumbers(std::string_view path) {
+  std::string name;
+  name.reserve(path.size());
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    if (!isDigit(path[i])) {
+      name += path[i];
+    } else if (i == 0 || !isDigit(path[i - 1])) {
+      name += '#';
+    }
+  }
+  return name;
+}
+
+FileSlots::File& FileSlots::fileOf(event::FileId file) {
+  const auto number = static_cast<std::size_t>(file);
+  if (number >= files_.size()) files_.resize(number + 1);
+  File& state = files_[number];
+  if (state.family == kNone) {
+    const std::string_view path = paths_.path(file);
+    const auto [found, is_new] =
+        by_name_.try_emplace(withoutNumbers(path), static_cast<std::uint32_t>(families_.size()));
+    state.family = found->second;
+    if (is_new) {
+      families_.push_back({.name = std::string(path), .free = {}});
+    } else {
+      families_[state.family].name = inCommon(families_[state.family].name, path);
+    }
+  }
+  return state;
+}
+
+Slot FileSlots::take(event::FileId file, File& state) {
+  Family& family = families_[state.family];
+  if (state.slot != kNone && slots_[state.slot].file == file) {
+    family.free.erase(state.slot);
+    return state.slot;
+  }
+  if (family.free.empty()) {
+    state.slot = static_cast<Slot>(slots_.size());
+    slots_.push_back({.family = state.family, .file = file});
+    return state.slot;
+  }
+  state.slot = *family.free.begin();
+  family.free.erase(family.free.begin());
+  slots_[state.slot].file = file;
+  return state.slot;
+}
+
+Slot FileSlots::opened(event::FileId file) {
+  File& state = fileOf(file);
+  ++state.opens;
+  return take(file, state);
+}
+
+Slot FileSlots::used(event::FileId file) {
+  File& state = fileOf(file);
+  if (state.slot != kNone && slots_[state.slot].file == file) return state.slot;
+  if (state.slot == kNone) state.opens = 1;  // it was open before
+  const Slot slot = take(file, state);
+  if (state.opens == 0) families_[state.family].free.insert(slot);
+  return slot;
+}
+
+void FileSlots::closed(event::FileId file) {
+  File& state = fileOf(file);
+  if (state.opens > 0) --state.opens;
+  const bool has_slot = state.slot != kNone && slots_[state.slot].file == file;
+  if (state.opens == 0 && has_slot) families_[state.family].free.insert(state.slot);
+}
+
+}  // namespace omnio::predict

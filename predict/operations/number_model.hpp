@@ -1,0 +1,77 @@
+// Predicts the next of a series of numbers: sizes, gaps between offsets, or offsets. After Dorier
+// et al. (TPDS 2016): one number is that number, several have a grammar of their own, and of more
+// than 24 only their sums are kept.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/pattern/grammar_predictor.hpp"
+
+namespace omnio::predict {
+
+class NumberModel {
+ public:
+  static constexpr std::size_t kMostDifferent = 24;
+  // A grammar of numbers has at most so many symbols.
+  static constexpr std::size_t kMostSymbols = 96;
+
+  void take(std::int64_t number);
+
+  bool hasSeveral() const { return different_.size() > 1 || has_too_many_; }
+  // More than kMostDifferent: next() has nothing.
+  bool hasTooMany() const { return has_too_many_; }
+  // The one number, or what the grammar expects. Nothing before the first number.
+  std::optional<std::int64_t> next() const { return next_; }
+  // Gives up the grammar and the numbers, to save memory.
+  void giveUp();
+  // The numbers that it has to know, and the symbols of the grammar.
+  std::size_t symbolCount() const {
+    return different_.size() + (grammar_ == nullptr ? 0 : grammar_->grammar().symbolCount());
+  }
+  std::size_t memoryBytes() const;
+
+  // The numbers that follow, one after the other. Ends when the model takes a number.
+  class Ahead {
+   public:
+    std::optional<std::int64_t> next();
+
+   private:
+    friend class NumberModel;
+    std::optional<std::int64_t> only_;
+    std::optional<pattern::GrammarPredictor::Iterator> numbers_;
+  };
+  Ahead ahead() const;
+
+ private:
+  void beginGrammar(std::int64_t number);
+
+  std::vector<std::int64_t> different_;
+  std::uint64_t run_ = 0;  // of the first number, as long as it is the only one
+  bool has_too_many_ = false;
+  std::optional<std::int64_t> next_;
+  std::unique_ptr<pattern::GrammarPredictor> grammar_;
+};
+
+// Count, sum, variance, least and most of a quantity.
+class Moments {
+ public:
+  void add(double value);
+  std::uint64_t count() const { return count_; }
+  double average() const { return average_; }
+  double variance() const { return count_ == 0 ? 0 : squares_ / static_cast<double>(count_); }
+  double least() const { return least_; }
+  double most() const { return most_; }
+
+ private:
+  std::uint64_t count_ = 0;
+  double average_ = 0;
+  double squares_ = 0;  // of the distances from the average (Welford 1962)
+  double least_ = 0;
+  double most_ = 0;
+};
+
+}  // namespace omnio::predict

@@ -1,0 +1,183 @@
+#include "predict/operations/operation_model.hpp"
+
+#include <algorithm>
+
+namespace omnio::predict {
+namespace {
+
+// An entry of a hash table as libstdc++ has it: a link, the hash, and its part of the buckets.
+constexpr std::size_t kEntryBytes = 3 * sizeof(void*);
+constexpr std::size_t kContextsAreBelieved = 0;  // in the contest
+
+}  // namespace
+
+void OperationModel::take(const Operation& operation) {
+  ++count_;
+  if (last_) {
+    contest_.take({expected_ == operation.context ? 0.0F : 1.0F,
+                   last_->context == operation.context ? 0.0F : 1.0F});
+  }
+  FilePlace& place = places_[operation.slot];
+  place.used = count_;
+  OfTransition& transition =
+      transitions_[OperationModel::transition(lastContext(), operation.context)];
+  OfContext& context = contexts_[operation.context];
+  transition.used = context.used = count_;
+  context.kind = operation.kind;
+  context.slot = operation.slot;
+  parts_bytes_ -= transition.offsets.memoryBytes() + context.sizes.memoryBytes();
+  parts_symbols_ -= transition.offsets.symbolCount() + context.sizes.symbolCount();
+  if (last_) {
+    const double gap = gapBetween(*last_, operation);
+    Gaps& gaps = transition.gaps;
+    gaps.expected = gaps.moments.count() == 0 ? gap : (gaps.expected + gap) / 2;
+    gaps.moments.add(gap);
+  }
+  if (operation.has_size) context.sizes.take(operation.bytes);
+  if (operation.kind == Kind::kOpen) {
+    place.open(operation.file);
+  } else if (operation.has_offset) {
+    // Another file of the family that was not seen to be opened.
+    if (place.file != operation.file) place.open(operation.file);
+    transition.offsets.take(place, operation.offset);
+    place.transfer(operation.file, operation.offset, operation.bytes);
+  }
+  parts_bytes_ += transition.offsets.memoryBytes() + context.sizes.memoryBytes();
+  parts_symbols_ += transition.offsets.symbolCount() + context.sizes.symbolCount();
+  last_ = operation;
+  contexts_sequence_.append(operation.context);
+  expected_ = contexts_sequence_.next();
+  keepBounds();
+}
+
+Predicted OperationModel::predicted(std::uint64_t context, double weight) const {
+  Predicted predicted{.context = context, .weight = weight};
+  const auto known = contexts_.find(context);
+  if (known == contexts_.end()) return predicted;
+  predicted.kind = known->second.kind;
+  predicted.segment.slot = known->second.slot;
+  if (!transfers(predicted.kind)) return predicted;
+  const auto place = places_.find(known->second.slot);
+  const FilePlace at = place == places_.end() ? FilePlace() : place->second;
+  const auto model = transitions_.find(transition(lastContext(), context));
+  predicted.bytes = known->second.sizes.next();
+  predicted.segment.begin = model == transitions_.end() ? at.end : model->second.offsets.next(at);
+  predicted.segment.end = predicted.segment.begin + predicted.bytes;
+  return predicted;
+}
+
+std::vector<Predicted> OperationModel::next() const {
+  std::vector<Predicted> all;
+  if (!last_) return all;
+  if (!expected_ || contest_.best() != kContextsAreBelieved) {
+    all.push_back(predicted(last_->context, 1));
+    return all;
+  }
+  const auto expected = contexts_sequence_.expected();
+  double sum = 0;
+  for (const auto& one : expected) {
+    if (all.size() == kMostExpected) break;
+    all.push_back(predicted(one.symbol, one.weight));
+    sum += one.weight;
+  }
+  for (Predicted& one : all) one.weight /= sum;
+  return all;
+}
+
+std::vector<Predicted> OperationModel::following(std::size_t count) const {
+  std::vector<Predicted> all;
+  if (!last_) return all;
+  std::optional<pattern::GrammarPredictor::Iterator> sequence;
+  if (expected_ && contest_.best() == kContextsAreBelieved) {
+    sequence = contexts_sequence_.iterator();
+  }
+  std::unordered_map<std::uint64_t, SizeModel::Ahead> sizes;
+  std::unordered_map<std::uint64_t, OffsetModel::Ahead> offsets;
+  std::unordered_map<Slot, FilePlace> places;
+  std::uint64_t before = last_->context;
+  while (all.size() < count) {
+    const std::uint64_t context =
+        sequence ? sequence->next().value_or(last_->context) : last_->context;
+    Predicted one{.context = context};
+    if (const auto known = contexts_.find(context); known != contexts_.end()) {
+      const Slot slot = known->second.slot;
+      one.kind = known->second.kind;
+      one.segment.slot = slot;
+      const auto [place, is_new] = places.try_emplace(slot);
+      if (is_new) {
+        const auto there = places_.find(slot);
+        if (there != places_.end()) place->second = there->second;
+      }
+      if (one.kind == Kind::kOpen) place->second.end = 0;
+      if (transfers(one.kind)) {
+        one.bytes = sizes.try_emplace(context, known->second.sizes).first->second.next();
+        const std::uint64_t key = transition(before, context);
+        const auto model = transitions_.find(key);
+        one.segment.begin =
+            model == transitions_.end()
+                ? place->second.end
+                : offsets.try_emplace(key, model->second.offsets).first->second.next(place->second);
+        one.segment.end = one.segment.begin + one.bytes;
+        place->second.transfer(place->second.file, one.segment.begin, one.bytes);
+      }
+    }
+    all.push_back(one);
+    before = context;
+  }
+  return all;
+}
+
+std::optional<std::int64_t> OperationModel::sizeOf(const Operation& operation) const {
+  const auto known = contexts_.find(operation.context);
+  if (known == contexts_.end() || !known->second.sizes.isKnown()) return std::nullopt;
+  return known->second.sizes.next();
+}
+
+std::optional<std::int64_t> OperationModel::offsetOf(const Operation& operation) const {
+  const auto place = places_.find(operation.slot);
+  FilePlace at = place == places_.end() ? FilePlace() : place->second;
+  if (at.file != operation.file) at.open(operation.file);
+  const auto model = transitions_.find(transition(lastContext(), operation.context));
+  return model == transitions_.end() ? at.end : model->second.offsets.next(at);
+}
+
+std::optional<double> OperationModel::gapBefore(const Operation& operation) const {
+  const auto model = transitions_.find(transition(lastContext(), operation.context));
+  if (model == transitions_.end() || model->second.gaps.moments.count() == 0) return std::nullopt;
+  return model->second.gaps.expected;
+}
+
+std::size_t OperationModel::memoryBytes() const {
+  return sizeof(*this) + contexts_sequence_.memoryBytes() + parts_bytes_ +
+         contexts_.size() * (sizeof(OfContext) + sizeof(std::uint64_t) + kEntryBytes) +
+         transitions_.size() * (sizeof(OfTransition) + sizeof(std::uint64_t) + kEntryBytes) +
+         places_.size() * (sizeof(FilePlace) + sizeof(std::uint64_t) + kEntryBytes);
+}
+
+// Half of the parts are dropped at a time, so that this costs little for each operation.
+void OperationModel::keepBounds() {
+  if (memoryBytes() <= most_bytes_) return;
+  std::vector<std::uint64_t> used;
+  for (const auto& [key, part] : contexts_) used.push_back(part.used);
+  for (const auto& [key, part] : transitions_) used.push_back(part.used);
+  for (const auto& [key, part] : places_) used.push_back(part.used);
+  const auto middle = used.begin() + static_cast<std::ptrdiff_t>(used.size() / 2);
+  std::ranges::nth_element(used, middle);
+  const std::uint64_t oldest = *middle;
+  const auto is_old = [&](const auto& entry) { return entry.second.used <= oldest; };
+  std::erase_if(contexts_, is_old);
+  std::erase_if(transitions_, is_old);
+  std::erase_if(places_, is_old);
+  parts_bytes_ = 0;
+  parts_symbols_ = 0;
+  for (const auto& [key, part] : contexts_) {
+    parts_bytes_ += part.sizes.memoryBytes();
+    parts_symbols_ += part.sizes.symbolCount();
+  }
+  for (const auto& [key, part] : transitions_) {
+    parts_bytes_ += part.offsets.memoryBytes();
+    parts_symbols_ += part.offsets.symbolCount();
+  }
+}
+
+}  // namespace omnio::predict

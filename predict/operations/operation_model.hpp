@@ -1,0 +1,104 @@
+// The model of one thread's operations, after Dorier, Ibrahim, Antoniu and Ross, "Using Formal
+// Grammars to Predict I/O Behaviors in HPC: the Omnisc'IO Approach" (TPDS 2016): a grammar of the
+// contexts says what comes next; each context predicts its sizes, and each transition from one
+// context to the next predicts offsets and the time in between.
+//
+// Where the grammar expects nothing, or was wrong more often of late, the last context is expected
+// to come again.
+//
+// Memory: memoryBytes() stays below a limit, by default kMostBytes. The grammar has a symbol for
+// each KiB of that at most; of contexts, transitions and files, those are dropped that were not
+// used for longest. Not for several threads at a time.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "core/base/integers.hpp"
+#include "core/pattern/grammar_predictor.hpp"
+#include "predict/operations/contest.hpp"
+#include "predict/operations/offset_model.hpp"
+#include "predict/operations/operation.hpp"
+#include "predict/operations/predictor.hpp"
+#include "predict/operations/size_model.hpp"
+
+namespace omnio::predict {
+
+class OperationModel final : public Predictor {
+ public:
+  static constexpr std::size_t kMostBytes = std::size_t{1} << 20;
+  static constexpr std::size_t kLeastLimit = std::size_t{128} << 10;
+  // Of several operations that may come next, those with the largest weights.
+  static constexpr std::size_t kMostExpected = 8;
+
+  // A limit below kLeastLimit counts as kLeastLimit.
+  explicit OperationModel(std::size_t most_bytes = kMostBytes)
+      : most_bytes_(std::max(most_bytes, kLeastLimit)), contexts_sequence_(mostSymbols()) {}
+
+  void take(const Operation& operation) override;
+  // The most likely first.
+  std::vector<Predicted> next() const override;
+  std::vector<Predicted> following(std::size_t count) const override;
+  std::optional<std::int64_t> sizeOf(const Operation& operation) const override;
+  std::optional<std::int64_t> offsetOf(const Operation& operation) const override;
+  // The time from the end of the last operation to the begin of this one. Nothing where the
+  // transition is new.
+  std::optional<double> gapBefore(const Operation& operation) const;
+  static double gapBetween(const Operation& before, const Operation& operation) {
+    return static_cast<double>(operation.start_ns - before.end_ns);
+  }
+
+  std::size_t mostSymbols() const { return most_bytes_ / 1024; }  // of the grammar
+  const pattern::StarSequitur& grammar() const { return contexts_sequence_.grammar(); }
+  // Of the grammar of contexts, and of those of sizes and offsets.
+  std::size_t symbolCount() const { return grammar().symbolCount() + parts_symbols_; }
+  std::size_t memoryBytes() const;
+
+ private:
+  struct OfContext {
+    Kind kind = Kind::kOpen;
+    Slot slot = 0;
+    SizeModel sizes;
+    std::uint64_t used = 0;
+  };
+  // Between the end of an operation and the begin of the next one, ns.
+  struct Gaps {
+    Moments moments;
+    double expected = 0;  // T <- (T + new) / 2
+  };
+  struct OfTransition {
+    OffsetModel offsets;
+    Gaps gaps;
+    std::uint64_t used = 0;
+  };
+  struct Hash {
+    std::size_t operator()(std::uint64_t key) const { return base::finalMix(key); }
+  };
+  template <typename Value>
+  using Table = std::unordered_map<std::uint64_t, Value, Hash>;
+
+  static std::uint64_t transition(std::uint64_t from, std::uint64_t to) {
+    return base::mixed(from, to);
+  }
+  std::uint64_t lastContext() const { return last_ ? last_->context : 0; }
+  Predicted predicted(std::uint64_t context, double weight) const;
+  void keepBounds();
+
+  std::size_t most_bytes_;
+  pattern::GrammarPredictor contexts_sequence_;
+  std::optional<std::uint64_t> expected_;  // by the grammar
+  Contest<2> contest_{1.5F};               // of the grammar, and of the last context
+  Table<OfContext> contexts_;
+  Table<OfTransition> transitions_;
+  std::unordered_map<Slot, FilePlace> places_;
+  std::optional<Operation> last_;
+  std::uint64_t count_ = 0;
+  std::size_t parts_bytes_ = 0;  // of the models in the tables
+  std::size_t parts_symbols_ = 0;
+};
+
+}  // namespace omnio::predict

@@ -1,0 +1,58 @@
+// Reads the operations of a rank from a trace: the POSIX and stream calls that open, close, read or
+// write regular files, those that MPI-IO made for the application too. Calls that failed are no
+// operations, nor are seeks: they show in the offsets.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "core/event/event.hpp"
+#include "core/tracefile/merged_reader.hpp"
+#include "core/tracefile/posix_offsets.hpp"
+#include "core/tracefile/process.hpp"
+#include "predict/operations/file_slots.hpp"
+#include "predict/operations/operation.hpp"
+
+namespace omnio::predict {
+
+class OperationReader {
+ public:
+  // The processes of one rank; they and `paths` outlive this object. With `thread`, that of each
+  // process alone.
+  OperationReader(const std::vector<const tracefile::Process*>& processes,
+                  std::optional<unsigned> thread, event::PathTable& paths);
+
+  // The next operation of any thread, by the time it began; nothing at the end.
+  const Operation* next();
+  // The log that it is from: one of a thread, numbered from 0.
+  std::size_t log() const { return events_.source(); }
+  bool isAtEnd(std::size_t log) const { return events_.isAtEnd(log); }
+  std::size_t logs() const { return sources_.size(); }
+  // The process of a log, by its index among those that were given.
+  std::size_t processOf(std::size_t log) const { return sources_[log].number; }
+  // The files of that process.
+  const FileSlots& slotsOf(std::size_t process) const { return slots_[process]; }
+
+  std::uint64_t undecodable() const { return events_.undecodable(); }
+
+ private:
+  struct Source {
+    const tracefile::Process* process = nullptr;
+    std::size_t number = 0;
+  };
+
+  bool convert(const event::Event& event, const Source& source);
+
+  std::vector<Source> sources_;  // by log
+  std::vector<FileSlots> slots_;
+  std::uint64_t sessions_ = 0;
+  tracefile::PosixOffsets offsets_;
+  tracefile::MergedReader events_;
+  Operation operation_;
+};
+
+}  // namespace omnio::predict

@@ -1,0 +1,309 @@
+#include "predict/operations/prediction.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "core/base/printable.hpp"
+#include "core/base/progress.hpp"
+#include "core/event/event.hpp"
+#include "predict/operations/operation_reader.hpp"
+
+namespace omnio::predict {
+namespace {
+
+using Processes = std::vector<const tracefile::Process*>;
+
+// Families of files that have scores of their own, in a process, and in all. Those beyond are one.
+constexpr std::size_t kMostFamilies = 4096;
+constexpr std::size_t kMostNames = 4 * kMostFamilies;
+constexpr std::string_view kOthers = "(other files)";
+
+// The processes of each rank, in order; one without a rank is alone.
+std::vector<Processes> byRank(const tracefile::Trace& trace, const Processes& processes) {
+  std::vector<Processes> ranks;
+  std::map<int, std::size_t> index;
+  for (const tracefile::Process* const process : processes) {
+    const std::optional<int> rank = trace.rankOf(*process);
+    std::size_t place = ranks.size();
+    if (rank) place = index.try_emplace(*rank, place).first->second;
+    if (place == ranks.size()) ranks.emplace_back();
+    ranks[place].push_back(process);
+  }
+  return ranks;
+}
+
+// Replays one rank.
+class RankReplay {
+ public:
+  RankReplay(const Processes& processes, const Selection& selection, std::size_t ahead,
+             std::int64_t run_start_ns, HitTimeline& timeline)
+      : selection_(selection),
+        ahead_(ahead),
+        run_start_ns_(run_start_ns),
+        timeline_(timeline),
+        reader_(processes, selection.thread, paths_),
+        threads_(reader_.logs()),
+        files_(processes.size()),
+        live_bytes_(processes.size()),
+        logs_(processes.size()) {
+    for (std::size_t log = 0; log < reader_.logs(); ++log) ++logs_[reader_.processOf(log)];
+  }
+
+  void replay() {
+    while (const Operation* const operation = reader_.next()) {
+      const std::size_t log = reader_.log();
+      take(log, *operation);
+      if (reader_.isAtEnd(log)) finish(log);
+    }
+    for (std::size_t log = 0; log < threads_.size(); ++log) finish(log);
+  }
+
+  RunScores scores;
+  ModelCost cost;
+  ReadAheadPages pages;
+  std::uint64_t seen = 0;  // operations, whether they count or not
+
+  std::uint64_t undecodable() const { return reader_.undecodable(); }
+
+  // put(name, scores) for each file, or family of files, of each process.
+  template <typename Put>
+  void eachFile(Put put) const {
+    for (std::size_t process = 0; process < files_.size(); ++process) {
+      for (std::size_t family = 0; family < files_[process].size(); ++family) {
+        const RunScores& file = files_[process][family];
+        if (file.of(Way::kGrammar).operations > 0) {
+          const FileSlots& slots = reader_.slotsOf(process);
+          put(family < kMostFamilies ? slots.nameOf(family) : kOthers, file);
+        }
+      }
+    }
+  }
+
+ private:
+  using Phased = std::array<PhasedScore, kWays>;
+  struct Thread {
+    Thread(std::size_t ahead, std::size_t most_bytes) : replay(ahead, most_bytes) {}
+    ThreadReplay replay;
+    Phased all;
+    std::map<std::size_t, Phased> files;  // by family
+  };
+
+  bool counts(const Operation& operation) {
+    if (const auto& window = selection_.window) {
+      const std::int64_t time_ns = operation.start_ns - run_start_ns_;
+      if (window->from_ns > 0 && time_ns < window->from_ns) return false;
+      if (window->to_ns && time_ns >= *window->to_ns) return false;
+    }
+    if (!selection_.has_path) return true;
+    const auto file = static_cast<std::size_t>(operation.file);
+    if (file >= has_file_.size()) has_file_.resize(file + 1);
+    if (!has_file_[file]) has_file_[file] = selection_.has_path(paths_.path(operation.file));
+    return *has_file_[file];
+  }
+
+  void take(std::size_t log, const Operation& operation) {
+    ++seen;
+    std::unique_ptr<Thread>& thread = threads_[log];
+    const std::size_t process = reader_.processOf(log);
+    if (!thread) {
+      thread = std::make_unique<Thread>(ahead_, OperationModel::kMostBytes / logs_[process]);
+    }
+    ThreadReplay& replay = thread->replay;
+    live_bytes_[process] -= replay.operations() == 0 ? 0 : replay.model().memoryBytes();
+    const Scores& one = replay.take(operation);
+    live_bytes_[process] += replay.model().memoryBytes();
+    cost.bytes = std::max(cost.bytes, live_bytes_[process]);
+    if (!counts(operation)) return;
+    timeline_.add(operation.start_ns - run_start_ns_, one);
+    const std::size_t family =
+        std::min(reader_.slotsOf(process).familyOf(operation.slot), kMostFamilies);
+    Phased& file = thread->files[family];
+    for (std::size_t way = 0; way < kWays; ++way) {
+      thread->all[way].add(one[way], replay.learning());
+      file[way].add(one[way], replay.learning());
+    }
+  }
+
+  static void put(Phased& from, const Learning& learning, bool has_stopped, RunScores& to) {
+    for (std::size_t way = 0; way < kWays; ++way) {
+      to.whole[way].add(from[way].whole());
+      if (has_stopped) to.settled[way].add(from[way].settled(learning));
+    }
+  }
+
+  void finish(std::size_t log) {
+    if (!threads_[log]) return;
+    const std::unique_ptr<Thread> thread = std::move(threads_[log]);
+    const ThreadReplay& replay = thread->replay;
+    const pattern::StarSequitur& grammar = replay.model().grammar();
+    const std::size_t process = reader_.processOf(log);
+    live_bytes_[process] -= replay.model().memoryBytes();
+    const bool has_stopped =
+        grammar.droppedLength() == 0 && replay.learning().hasStopped(replay.operations());
+    cost.add({.threads = 1,
+              .stopped = has_stopped ? 1U : 0U,
+              .dropped = grammar.droppedLength(),
+              .symbols = grammar.symbolCount(),
+              .rules = grammar.ruleCount(),
+              .most_symbols = replay.mostSymbols(),
+              .update_ns = replay.updateNs(),
+              .updates_measured = replay.updatesMeasured()});
+    pages.fetched += replay.readAhead().fetchedPages();
+    pages.used += replay.readAhead().usedPages();
+    put(thread->all, replay.learning(), has_stopped, scores);
+    if (!thread->files.empty()) {
+      const std::size_t needed = thread->files.rbegin()->first + 1;
+      if (files_[process].size() < needed) files_[process].resize(needed);
+    }
+    for (auto& [family, phased] : thread->files) {
+      put(phased, replay.learning(), has_stopped, files_[process][family]);
+    }
+  }
+
+  const Selection& selection_;
+  std::size_t ahead_;
+  std::int64_t run_start_ns_;
+  HitTimeline& timeline_;
+  event::PathTable paths_;
+  OperationReader reader_;
+  std::vector<std::unique_ptr<Thread>> threads_;  // by log
+  std::vector<std::vector<RunScores>> files_;     // by process and family
+  std::vector<std::size_t> live_bytes_;           // by process
+  std::vector<std::size_t> logs_;                 // by process: how many it has
+  std::vector<std::optional<bool>> has_file_;     // by FileId
+};
+
+std::string nameOfRank(const Processes& processes, std::optional<int> rank) {
+  return rank ? fmt::format("{}", *rank) : processes.front()->name();
+}
+
+// Puts together what the ranks had, in whichever order they came to it.
+class Collector {
+ public:
+  Collector(Prediction& prediction, std::size_t ranks) : prediction_(prediction), ranks_(ranks) {}
+
+  void add(std::size_t place, RankPrediction&& rank, const RankReplay& replay) {
+    seen_ += replay.seen;
+    undecodable_ += replay.undecodable();
+    replay.eachFile([&](std::string_view name, const RunScores& scores) {
+      const auto found = files_.find(name);
+      if (found != files_.end()) {
+        found->second.add(scores);
+      } else {
+        files_[std::string(files_.size() < kMostNames ? name : kOthers)].add(scores);
+      }
+    });
+    ranks_[place] = std::move(rank);
+  }
+
+  std::uint64_t seen() const { return seen_; }
+
+  void finish() {
+    for (RankPrediction& rank : ranks_) {
+      if (rank.scores.of(Way::kGrammar).operations == 0) continue;
+      prediction_.total.add(rank.scores);
+      prediction_.cost.add(rank.cost);
+      prediction_.pages.fetched += rank.pages.fetched;
+      prediction_.pages.used += rank.pages.used;
+      prediction_.ranks.push_back(std::move(rank));
+    }
+    for (auto& [name, scores] : files_) prediction_.files.push_back({name, scores});
+    std::ranges::stable_sort(prediction_.files, std::ranges::greater(), [](const auto& file) {
+      return file.scores.of(Way::kGrammar).operations;
+    });
+    tracefile::addUndecodable(prediction_.wholeness, undecodable_);
+  }
+
+ private:
+  Prediction& prediction_;
+  std::vector<RankPrediction> ranks_;
+  std::map<std::string, RunScores, std::less<>> files_;
+  std::uint64_t seen_ = 0;
+  std::uint64_t undecodable_ = 0;
+};
+
+}  // namespace
+
+void RunScores::add(const RunScores& other) {
+  for (std::size_t way = 0; way < kWays; ++way) {
+    whole[way].add(other.whole[way]);
+    settled[way].add(other.settled[way]);
+  }
+}
+
+void ModelCost::add(const ModelCost& other) {
+  threads += other.threads;
+  stopped += other.stopped;
+  dropped += other.dropped;
+  if (other.symbols > symbols) {
+    symbols = other.symbols;
+    rules = other.rules;
+  }
+  most_symbols = std::max(most_symbols, other.most_symbols);
+  bytes = std::max(bytes, other.bytes);
+  update_ns += other.update_ns;
+  updates_measured += other.updates_measured;
+}
+
+base::Result<Prediction> predictOperations(const tracefile::Trace& trace,
+                                           const Selection& selection, std::size_t ahead) {
+  const base::Result<Processes> processes = trace.processesOf(selection.rank, selection.thread);
+  if (!processes) return processes.failure();
+  Prediction prediction;
+  prediction.trace = trace.directory().native();
+  prediction.ahead = std::clamp<std::size_t>(ahead, 1, kMostAhead);
+  prediction.wholeness = tracefile::assess(trace);
+  const std::vector<Processes> ranks = byRank(trace, *processes);
+  const std::int64_t start_ns = tracefile::startOfRun(trace);
+  Collector collector(prediction, ranks.size());
+  {
+    const base::ProgressStage stage("predicting", "events", tracefile::storedEvents(*processes));
+#pragma omp parallel
+    {
+      HitTimeline timeline;
+#pragma omp for schedule(dynamic)
+      for (std::size_t i = 0; i < ranks.size(); ++i) {
+        RankReplay replay(ranks[i], selection, prediction.ahead, start_ns, timeline);
+        replay.replay();
+        const std::optional<int> rank = trace.rankOf(*ranks[i].front());
+#pragma omp critical(omnio_predict_collect)
+        collector.add(i,
+                      {.name = nameOfRank(ranks[i], rank),
+                       .rank = rank,
+                       .scores = replay.scores,
+                       .cost = replay.cost,
+                       .pages = replay.pages},
+                      replay);
+      }
+#pragma omp critical(omnio_predict_collect)
+      prediction.timeline.add(timeline);
+    }
+  }
+  collector.finish();
+  const std::uint64_t operations = prediction.total.of(Way::kGrammar).operations;
+  const std::string name = base::printable(prediction.trace);
+  if (collector.seen() == 0) {
+    return base::failure(base::Code::kEmpty,
+                         "{}: no call opens, closes, reads or writes a regular file: there is "
+                         "nothing to predict",
+                         name);
+  }
+  if (collector.seen() == 1) {
+    return base::failure(base::Code::kEmpty,
+                         "{}: there is one operation on files alone, and nothing before it that it "
+                         "could be predicted from",
+                         name);
+  }
+  if (operations == 0) {
+    return base::failure(base::Code::kEmpty, "{}: none of its {} operations on files is selected",
+                         name, collector.seen());
+  }
+  return prediction;
+}
+
+}  // namespace omnio::predict

@@ -1,0 +1,101 @@
+// How well the operations of a trace can be predicted: each thread's by its own model, event by
+// event, seeing only the past. One pass over the events, ranks side by side; memory is for the
+// models of the ranks that are read, a chunk for each of their threads, and the scores.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.hpp"
+#include "core/tracefile/completeness.hpp"
+#include "core/tracefile/run_window.hpp"
+#include "core/tracefile/trace.hpp"
+#include "predict/operations/hit_timeline.hpp"
+#include "predict/operations/thread_replay.hpp"
+
+namespace omnio::predict {
+
+// Which operations count. Predictors see all of the ranks and threads that are chosen.
+struct Selection {
+  std::optional<int> rank = {};
+  std::optional<unsigned> thread = {};
+  std::function<bool(std::string_view path)> has_path = {};  // none: all
+  std::optional<tracefile::Window> window = {};
+};
+
+// Scores over the whole run, and after the first period: of threads whose grammar stopped growing
+// (Learning), after it did.
+struct RunScores {
+  Scores whole;
+  Scores settled;
+
+  void add(const RunScores& other);
+  const Score& of(Way way) const { return whole[static_cast<std::size_t>(way)]; }
+  const Score& settledOf(Way way) const { return settled[static_cast<std::size_t>(way)]; }
+};
+
+// What the models of a rank cost.
+struct ModelCost {
+  std::uint64_t threads = 0;  // that had operations
+  std::uint64_t stopped = 0;  // of these: their grammar stopped growing
+  std::uint64_t dropped = 0;  // operations that grammars had to forget
+  std::size_t symbols = 0;    // of the largest grammar, at its end
+  std::size_t rules = 0;
+  std::size_t most_symbols = 0;  // that one had at any time
+  std::size_t bytes = 0;         // of the models of a process, at most
+  double update_ns = 0;          // the sum of those that were measured
+  std::uint64_t updates_measured = 0;
+
+  void add(const ModelCost& other);
+  double nsAnUpdate() const {
+    return updates_measured == 0 ? 0 : update_ns / static_cast<double>(updates_measured);
+  }
+};
+
+// The kernel's pages that were read ahead, and those that a read asked for later.
+struct ReadAheadPages {
+  std::uint64_t fetched = 0;
+  std::uint64_t used = 0;
+};
+
+struct RankPrediction {
+  std::string name;  // "3", or that of a process without a rank
+  std::optional<int> rank;
+  RunScores scores;
+  ModelCost cost;
+  ReadAheadPages pages;
+};
+
+struct FilePrediction {
+  std::string name;  // with "#" for numbers, where a rank has several files that differ in these
+  RunScores scores;
+};
+
+struct Prediction {
+  std::string trace;  // the directory, as it was given
+  std::size_t ahead = 1;
+  tracefile::Wholeness wholeness;
+  std::vector<RankPrediction> ranks;  // in order, those that have operations that count
+  std::vector<FilePrediction> files;  // those with most operations first
+  RunScores total;                    // of all ranks
+  ModelCost cost;                     // the most of all ranks
+  ReadAheadPages pages;
+  HitTimeline timeline;  // over the time of the run
+};
+
+// Fails where the rank or thread does not exist, and where there are fewer than two operations.
+base::Result<Prediction> predictOperations(const tracefile::Trace& trace,
+                                           const Selection& selection, std::size_t ahead);
+
+// Tables for people.
+std::string textOf(const Prediction& prediction);
+// A document for programs: docs/formats/prediction.md.
+std::string jsonOf(const Prediction& prediction);
+
+}  // namespace omnio::predict

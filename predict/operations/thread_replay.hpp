@@ -1,0 +1,72 @@
+// Replays the operations of one thread through its predictors, each of which sees only the past,
+// and scores what they said.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "predict/operations/baselines.hpp"
+#include "predict/operations/operation.hpp"
+#include "predict/operations/operation_model.hpp"
+#include "predict/operations/predictor.hpp"
+#include "predict/operations/read_ahead.hpp"
+#include "predict/operations/score.hpp"
+
+namespace omnio::predict {
+
+using Scores = std::array<Score, kWays>;  // by Way
+
+class ThreadReplay {
+ public:
+  // Predicts up to so many operations ahead, at most kMostAhead, with so much memory for the model.
+  explicit ThreadReplay(std::size_t ahead, std::size_t most_bytes = OperationModel::kMostBytes);
+
+  // Takes the next operation. The scores of this one alone hold until the next call.
+  const Scores& take(const Operation& operation);
+
+  const OperationModel& model() const { return model_; }
+  const Learning& learning() const { return learning_; }
+  std::uint64_t operations() const { return operations_; }
+  const ReadAhead& readAhead() const { return read_ahead_; }
+  // The time that an update of the model takes, measured now and then: ns, and how often.
+  double updateNs() const { return update_ns_; }
+  std::uint64_t updatesMeasured() const { return updates_measured_; }
+  std::size_t mostBytes() const { return most_bytes_; }  // of the model
+  std::size_t mostSymbols() const { return most_symbols_; }
+
+ private:
+  // What was said of operations that have not come yet: by the number of the operation, modulo the
+  // places, and by how many operations before it.
+  struct Tracked {
+    const Predictor* predictor = nullptr;
+    std::vector<std::vector<Predicted>> said;
+    std::vector<Predicted> next;  // with weights
+  };
+
+  void predict(Tracked& tracked);
+  void score(const Tracked& tracked, const Operation& operation, Score& score) const;
+  void scoreReadAhead(const Operation& operation, Score& score);
+  void update(const Operation& operation);
+
+  std::size_t ahead_;
+  OperationModel model_;
+  Repeat same_as_last_{Way::kSameAsLast};
+  Repeat contiguous_{Way::kContiguous};
+  Patterns patterns_;
+  ReadAhead read_ahead_;
+  std::array<Tracked, 4> tracked_;  // by Way, up to the read-ahead
+  Scores scores_;
+  Learning learning_;
+  std::optional<Operation> last_;
+  std::uint64_t operations_ = 0;
+  double update_ns_ = 0;
+  std::uint64_t updates_measured_ = 0;
+  std::size_t most_bytes_ = 0;
+  std::size_t most_symbols_ = 0;
+};
+
+}  // namespace omnio::predict

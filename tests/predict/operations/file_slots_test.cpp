@@ -1,0 +1,72 @@
+#include "predict/operations/file_slots.hpp"
+
+#include <gtest/gtest.h>
+
+namespace omnio::predict {
+namespace {
+
+TEST(FileSlots, NamesWithoutNumbers) {
+  EXPECT_EQ(withoutNumbers("/run/dump.0100.txt"), "/run/dump.#.txt");
+  EXPECT_EQ(withoutNumbers("12/a3b"), "#/a#b");
+  EXPECT_EQ(withoutNumbers("/none"), "/none");
+}
+
+TEST(FileSlots, FilesOneAfterTheOtherHaveOneSlot) {
+  event::PathTable paths;
+  FileSlots slots(paths);
+  const event::FileId one = paths.idOf("/run7/dump.1.txt");
+  const event::FileId other = paths.idOf("/run7/dump.22.txt");
+  const Slot slot = slots.opened(one);
+  EXPECT_EQ(slots.used(one), slot);
+  slots.closed(one);
+  EXPECT_EQ(slots.used(one), slot);  // its pages, through a mapping
+  EXPECT_EQ(slots.opened(other), slot);
+  EXPECT_EQ(slots.nameOf(slots.familyOf(slot)), "/run7/dump.#.txt");
+  EXPECT_EQ(slots.families(), 1U);
+}
+
+TEST(FileSlots, FilesOpenAtOneTimeHaveSlotsOfTheirOwn) {
+  event::PathTable paths;
+  FileSlots slots(paths);
+  const event::FileId a = paths.idOf("/part.0");
+  const event::FileId b = paths.idOf("/part.1");
+  const event::FileId c = paths.idOf("/part.2");
+  const Slot first = slots.opened(a);
+  const Slot second = slots.opened(b);
+  EXPECT_NE(first, second);
+  EXPECT_EQ(slots.opened(a), first);  // a second descriptor
+  slots.closed(a);
+  const Slot third = slots.opened(c);
+  EXPECT_NE(third, first);
+  EXPECT_NE(third, second);
+  slots.closed(a);
+  slots.closed(c);
+  EXPECT_EQ(slots.opened(c), third);
+  EXPECT_EQ(slots.used(b), second);
+}
+
+TEST(FileSlots, FilesThatWereOpenBeforeKeepTheirSlots) {
+  event::PathTable paths;
+  FileSlots slots(paths);
+  const event::FileId a = paths.idOf("/in.1");
+  const event::FileId b = paths.idOf("/in.2");
+  const Slot first = slots.used(a);
+  const Slot second = slots.used(b);
+  EXPECT_NE(first, second);
+  EXPECT_EQ(slots.used(a), first);
+  slots.closed(a);
+  EXPECT_EQ(slots.opened(paths.idOf("/in.3")), first);
+  EXPECT_EQ(slots.used(b), second);
+}
+
+TEST(FileSlots, OtherNamesAreOtherFamilies) {
+  event::PathTable paths;
+  FileSlots slots(paths);
+  const Slot a = slots.opened(paths.idOf("/a.1"));
+  const Slot b = slots.opened(paths.idOf("/b.1"));
+  EXPECT_NE(slots.familyOf(a), slots.familyOf(b));
+  EXPECT_EQ(slots.nameOf(slots.familyOf(b)), "/b.1");
+}
+
+}  // namespace
+}  // namespace omnio::predict

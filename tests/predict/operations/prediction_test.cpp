@@ -1,0 +1,136 @@
+#include "predict/operations/prediction.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <rapidjson/document.h>
+
+#include <string>
+
+#include "tests/core/temporary_directory.hpp"
+#include "tests/core/trace_builder.hpp"
+
+namespace omnio::predict {
+namespace {
+
+using test::ChunkBuilder;
+using test::EventSpec;
+
+// A rank that opens a file and then writes 100 and 200 bytes in turn: so many operations.
+void saveRank(const test::TemporaryDirectory& directory, int rank, int ranks, int operations,
+              std::uint64_t lost = 0) {
+  const std::uint64_t token = test::kToken + static_cast<std::uint64_t>(rank);
+  ChunkBuilder chunk(token, 0, 0, 0, 0);
+  chunk.text(0, fmt::format("/data/rank{}", rank));
+  chunk.handle({.handle = 1, .fd = 3, .text_slot = 0});
+  std::uint64_t now = 0;
+  const auto event = [&](std::string_view symbol, EventSpec spec) {
+    spec.start = now += 1000;
+    spec.end = now += 500;
+    chunk.event(test::numberOf(symbol), spec);
+  };
+  if (operations > 0) event("open", {.arguments = {1, 1, 0}, .result = 2});
+  for (int i = 1; i < operations; ++i) {
+    const std::int64_t bytes = i % 2 == 0 ? 200 : 100;
+    event("write", {.arguments = {1, 0, bytes},
+                    .request = static_cast<std::uint64_t>(bytes),
+                    .result = bytes});
+  }
+  event("unlink", {.arguments = {1}});
+  test::ContainerBuilder container(token, static_cast<std::uint32_t>(100 + rank));
+  container.facts(test::usualFacts(rank, ranks)).chunk(chunk);
+  container.ended(chunk.header.event_count + lost, lost);
+  container.save(directory / fmt::format("node1.{}.0.omnio", 100 + rank));
+}
+
+base::Result<Prediction> predicted(const test::TemporaryDirectory& directory,
+                                   const Selection& selection = {}) {
+  const base::Result<tracefile::Trace> trace = tracefile::Trace::open(directory.path());
+  return predictOperations(*trace, selection, 4);
+}
+
+TEST(Prediction, RanksAndFilesAddUpToTheTotal) {
+  const test::TemporaryDirectory directory;
+  for (int rank = 0; rank < 3; ++rank) saveRank(directory, rank, 3, 200 + rank);
+  const base::Result<Prediction> prediction = predicted(directory);
+  ASSERT_TRUE(prediction.ok()) << prediction.failure().sentence;
+  ASSERT_EQ(prediction->ranks.size(), 3U);
+  ASSERT_EQ(prediction->files.size(), 3U);
+  EXPECT_EQ(prediction->files.front().name, "/data/rank2");  // it has most operations
+  EXPECT_TRUE(prediction->wholeness.whole);
+  RunScores ranks;
+  RunScores files;
+  for (const RankPrediction& rank : prediction->ranks) ranks.add(rank.scores);
+  for (const FilePrediction& file : prediction->files) files.add(file.scores);
+  for (std::size_t way = 0; way < kWays; ++way) {
+    for (const RunScores* sum : {&ranks, &files}) {
+      EXPECT_EQ(sum->whole[way].operations, prediction->total.whole[way].operations);
+      EXPECT_EQ(sum->whole[way].offsets_right, prediction->total.whole[way].offsets_right);
+      EXPECT_EQ(sum->settled[way].operations, prediction->total.settled[way].operations);
+      EXPECT_NEAR(sum->whole[way].hit[2], prediction->total.whole[way].hit[2], 1e-6);
+    }
+  }
+  const Score& own = prediction->total.of(Way::kGrammar);
+  EXPECT_EQ(own.operations, 200U + 201 + 202);
+  EXPECT_EQ(own.placed, own.operations - 3);
+  EXPECT_EQ(own.offsets_right, own.placed);  // the sizes alternate, the bytes are contiguous
+  EXPECT_GT(own.sizes_right + 3 * 8, own.sized);
+  EXPECT_EQ(prediction->cost.threads, 3U);
+  EXPECT_EQ(prediction->cost.stopped, 3U);
+  const Score& settled = prediction->total.settledOf(Way::kGrammar);
+  EXPECT_EQ(settled.gap_error_ns, 0);
+  EXPECT_EQ(settled.gap_ns / static_cast<double>(settled.gaps), 1000);
+}
+
+TEST(Prediction, PredictorsSeeWhatDoesNotCount) {
+  const test::TemporaryDirectory directory;
+  saveRank(directory, 0, 1, 200);
+  const base::Result<Prediction> all = predicted(directory);
+  const tracefile::Window window{.from_ns = 100 * 1500, .to_ns = 150 * 1500};
+  const base::Result<Prediction> part = predicted(directory, {.window = window});
+  ASSERT_TRUE(part.ok());
+  const Score& own = part->total.of(Way::kGrammar);
+  EXPECT_EQ(own.operations, 50U);
+  EXPECT_EQ(own.whole_right, 50U);
+  EXPECT_EQ(part->cost.symbols, all->cost.symbols);
+}
+
+TEST(Prediction, RefusesInASentence) {
+  const auto sentence = [](int operations, const Selection& selection) {
+    const test::TemporaryDirectory directory;
+    saveRank(directory, 0, 1, operations);
+    const base::Result<Prediction> prediction = predicted(directory, selection);
+    if (prediction) return std::string("none");
+    return prediction.failure().sentence.substr(directory.path().native().size());
+  };
+  EXPECT_EQ(sentence(0, {}),
+            ": no call opens, closes, reads or writes a regular file: there is nothing to predict");
+  EXPECT_EQ(sentence(1, {}),
+            ": there is one operation on files alone, and nothing before it that it could be "
+            "predicted from");
+  EXPECT_EQ(sentence(5, {.has_path = [](std::string_view) { return false; }}),
+            ": none of its 5 operations on files is selected");
+  EXPECT_EQ(sentence(2, {}), "none");
+}
+
+TEST(Prediction, TheDocumentHasTheSums) {
+  const test::TemporaryDirectory directory;
+  saveRank(directory, 0, 1, 100, 7);
+  const base::Result<Prediction> prediction = predicted(directory);
+  ASSERT_TRUE(prediction.ok());
+  rapidjson::Document document;
+  document.Parse(jsonOf(*prediction).c_str());
+  ASSERT_FALSE(document.HasParseError());
+  EXPECT_STREQ(document["format"].GetString(), "omnio-prediction");
+  EXPECT_EQ(document["version"].GetInt(), 1);
+  EXPECT_FALSE(document["trace"]["whole"].GetBool());
+  EXPECT_EQ(document["ahead"].Size(), 3U);  // 1, 2 and 4
+  const auto& own = document["total"]["whole_run"]["grammar"];
+  EXPECT_EQ(own["operations"].GetUint64(), 100U);
+  EXPECT_EQ(own["hit_ratio"].Size(), 3U);
+  EXPECT_EQ(document["ranks"][0]["whole_run"]["grammar"]["operations"].GetUint64(), 100U);
+  EXPECT_TRUE(document["total"]["whole_run"]["read_ahead"]["hit_ratio"][0].IsNull());
+  EXPECT_NE(textOf(*prediction).find("Whole: no; "), std::string::npos);
+}
+
+}  // namespace
+}  // namespace omnio::predict
