@@ -1,0 +1,25 @@
+// A picture of quantities over time, as SVG, in the style of the figures (report/figures.hpp).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace omnio::report {
+
+struct PlotLine {
+  std::string name;
+  std::vector<std::optional<double>> values;  // by bin; none where there is nothing to show
+};
+
+struct LinePlot {
+  std::string title;
+  std::string value_axis;       // "hit ratio (%)"
+  double most = 100;            // the end of that axis, which begins at 0
+  double bin_s = 1;             // the width of a bin, in seconds
+  std::vector<PlotLine> lines;  // at most five
+};
+
+std::string svgOf(const LinePlot& plot);
+
+}  // namespace omnio::report
