@@ -56,7 +56,8 @@ int run(int argc, const char* const* argv) {
        {addTraceCommand, addLogCommand, addStatsCommand, addCollectCommand, addPackCommand,
         addPhasesCommand, addPreprocessCommand, addScheduleCommand, addReplayCommand,
         addVerifyCommand, addIorCommand, addCalibrateCommand, addEstimateCommand, addCompareCommand,
-        addExportCommand, addReportCommand, addAdviseCommand, addDiffCommand}) {
+        addExportCommand, addReportCommand, addAdviseCommand, addDiffCommand,
+         addPredictCommand}) {
     add(app);
   }
   addCompletionCommand(app);

@@ -1,0 +1,181 @@
+"""omnio predict: programs that are regular, and one that is not, beside the baselines. What "contiguous" says of
+c_patterns is worked out here from what the program does."""
+
+import os
+import shutil
+import xml.etree.ElementTree
+
+from omnio_testing import Checks, WorkDirectory, program, trace
+from prediction_cases import CASES, percent, predict, predicted
+
+UNIT = 4096
+
+
+def xorshift(seed):
+    state = seed
+    while True:
+        state ^= state << 13 & 0xFFFFFFFFFFFFFFFF
+        state ^= state >> 7
+        state ^= state << 17 & 0xFFFFFFFFFFFFFFFF
+        yield state >> 11
+
+
+def irregular(turns, seed):
+    """The transfers of `c_patterns irregular`: (file, writes, offset, bytes)."""
+    draws = xorshift(seed)
+
+    def below(limit):
+        return next(draws) % limit
+
+    ends = [0, 0]
+    for _ in range(turns):
+        file = below(2)
+        size = 1 + below(24 * UNIT)
+        at = ends[file] if below(2) == 0 else below(1 << 27)
+        ends[file] = at + size
+        yield file, below(2) != 0, at, size
+
+
+def contiguousOf(transfers):
+    """How many offsets are where the transfer before in the file ended, at 0 of the first."""
+    ends, right = {}, 0
+    for file, _, offset, size in transfers:
+        right += ends.get(file, 0) == offset
+        ends[file] = offset + size
+    return right
+
+
+def checkSums(checks, document, what):
+    for part in ("whole_run", "after_first_period"):
+        for way, total in document["total"][part].items():
+            for key, value in total.items():
+                if not isinstance(value, int) or key == "gaps":
+                    continue
+                for groups in ("ranks", "files"):
+                    checks.equal(sum(one[part][way][key] for one in document[groups]), value,
+                                 f"{what}: {part}, {way}: {key} of {groups}")
+
+
+def checkText(checks, directory, document, what):
+    """The table has what the document has."""
+    lines = predict(directory).out.decode().splitlines()
+    row = next(line for line in lines if line.endswith("  grammar")).split()
+    own = document["total"]["whole_run"]["grammar"]
+    wanted = [str(own["operations"]), f"{percent(own['contexts_right'], own['operations']):.1f}"]
+    checks.equal([row[0], row[1]], wanted, f"{what}: the first columns of the table")
+    shown = [word for word in row if word != "%"]
+    checks.equal(shown[5], f"{percent(own['offsets_right'], own['placed']):.1f}", f"{what}: offsets in the table")
+    checks.equal(shown[6], f"{own['hit_ratio'][0]:.1f}", f"{what}: the hit ratio in the table")
+
+
+def checkCase(checks, work, case):
+    if not case.isThere():
+        checks.skip(case.name, "not installed or not built here")
+        return
+    directory = case.record(work, case.turns[1])
+    document = predicted(directory)
+    checkSums(checks, document, case.name)
+    checkText(checks, directory, document, case.name)
+    for part in ("whole_run", "after_first_period"):
+        own, contiguous = (document["total"][part][way] for way in ("grammar", "contiguous"))
+        if own["operations"] == 0:
+            checks.that(not case.is_periodic, f"{case.name}: there are operations after the first period")
+            continue
+        offsets = percent(own["offsets_right"], own["placed"])
+        guessed = percent(contiguous["offsets_right"], contiguous["placed"])
+        print(f"{case.name}, {part}: {own['operations']} operations, offsets {offsets:.2f} % ({guessed:.2f} %), "
+              f"hit ratio {own['hit_ratio'][0]:.2f} % ({contiguous['hit_ratio'][0]:.2f} %)", flush=True)
+        slack = 0.2 if case.is_periodic else 0.5
+        checks.that(offsets >= guessed - slack, f"{case.name}, {part}: no fewer offsets than \"contiguous\"")
+        checks.that(own["hit_ratio"][0] >= contiguous["hit_ratio"][0] - slack,
+                    f"{case.name}, {part}: a hit ratio no worse than that of \"contiguous\"")
+        if case.alternates:
+            checks.that(offsets >= guessed + 20, f"{case.name}, {part}: 20 points more offsets than \"contiguous\"")
+        if case.name == "LAMMPS":
+            checks.equal(f"{offsets:.1f}", "100.0", f"{case.name}, {part}: offsets")
+            if part == "after_first_period":
+                checks.that(own["hit_ratio"][0] >= 99.4, f"{case.name}: hit ratio {own['hit_ratio'][0]}")
+    model = document["total"]["model"]
+    if case.is_periodic:
+        checks.equal(model["threads_that_stopped_growing"], model["threads"], f"{case.name}: the grammar stops growing")
+    checks.that(0 < model["bytes"] <= 1 << 20, f"{case.name}: {model['bytes']} bytes of memory")
+
+
+def checkKnown(checks, work):
+    """What the program does is known, and so is what \"contiguous\" has to say of it."""
+    turns, seed = 300, 11
+    for way, wanted in (("restart", turns), ("planes", 1), ("append", turns + turns),
+                        ("irregular", contiguousOf(irregular(turns, seed)))):
+        directory = os.path.join(work, f"known-{way}.trace")
+        run = os.path.join(work, f"known-{way}")
+        os.mkdir(run)
+        done = trace(directory, [program("c_patterns"), way, str(turns), str(seed)], cwd=run)
+        checks.equal(done.status, 0, f"{way}: {done}")
+        document = predicted(directory)
+        contiguous = document["total"]["whole_run"]["contiguous"]
+        placed = {"restart": 7 * turns, "planes": 2 * turns, "append": 3 * turns,
+                  "irregular": sum(1 for _ in irregular(turns, seed))}[way]
+        checks.equal(contiguous["placed"], placed, f"{way}: transfers")
+        # Data goes on; of the log's lines the second goes on, and the first of the very first turn.
+        if way == "append":
+            wanted += 1
+        checks.equal(contiguous["offsets_right"], wanted, f"{way}: contiguous offsets")
+
+
+def checkChoice(checks, work):
+    directory = os.path.join(work, "known-append.trace")
+    everything = predicted(directory)["total"]["whole_run"]["grammar"]["operations"]
+    log = predicted(directory, "--path", "*/log")["total"]["whole_run"]["grammar"]["operations"]
+    data = predicted(directory, "--path", "*/data")["total"]["whole_run"]["grammar"]["operations"]
+    checks.equal((log, data), (4 * 300, 300 + 2), "operations of each file")
+    checks.equal(log + data, everything, "operations of both files")
+    checks.equal(predicted(directory, "--ahead", "5")["ahead"], [1, 2, 4], "distances up to 5")
+    picture = os.path.join(work, "hit.svg")
+    checks.equal(predict(directory, "--plot", picture).status, 0, "--plot: exit status")
+    root = xml.etree.ElementTree.parse(picture).getroot()
+    checks.equal(root.tag, "{http://www.w3.org/2000/svg}svg", "the picture")
+    checks.that(len(root.findall(".//{http://www.w3.org/2000/svg}path")) > 5, "the picture has lines")
+
+
+def checkBad(checks, work):
+    def refused(status, sentence, *words):
+        done = predict(*words)
+        checks.equal(done.status, status, f"{words}: exit status")
+        checks.equal(done.err.decode().splitlines()[:1], [f"omnio: {sentence}"], f"{words}: what it says")
+
+    nothing = os.path.join(work, "nothing.trace")
+    checks.equal(trace(nothing, ["mkdir", os.path.join(work, "new")]).status, 0, "trace of mkdir")
+    refused(1, f"{nothing}: no call opens, closes, reads or writes a regular file: there is nothing to predict",
+            nothing)
+    good = os.path.join(work, "known-append.trace")
+    refused(1, f"{good}: none of its 1502 operations on files is selected", good, "--path", "*/none")
+    checks.equal(predict(good, "--ahead", "0").status, 2, "--ahead 0: exit status")
+    checks.equal(predict(good, "--ahead", "65").status, 2, "--ahead 65: exit status")
+    damaged = os.path.join(work, "damaged.trace")
+    shutil.copytree(good, damaged)
+    container = next(os.path.join(damaged, name) for name in os.listdir(damaged) if name.endswith(".omnio"))
+    with open(container, "r+b") as file:
+        file.truncate(os.path.getsize(container) // 2)
+    done = predict(damaged)
+    checks.equal(done.status, 3, f"damaged: exit status ({done})")
+    checks.that("the trace is not whole" in done.err.decode().splitlines()[0], f"damaged: what it says: {done}")
+    checks.that(b"The whole run" in done.out, "damaged: the tables are there")
+
+
+def main():
+    checks = Checks()
+    with WorkDirectory() as work:
+        with checks.case("known"):
+            checkKnown(checks, work)
+        with checks.case("choice"):
+            checkChoice(checks, work)
+        with checks.case("bad input"):
+            checkBad(checks, work)
+        for case in CASES:
+            with checks.case(case.name):
+                checkCase(checks, work, case)
+    checks.finish()
+
+
+if __name__ == "__main__":
+    main()
