@@ -29,6 +29,7 @@ struct LogOptions {
   TraceSelection selection;
   bool json = false;
   bool mpi = false;
+  bool callstack = false;
 };
 
 // A thread's logs by lane.
@@ -58,6 +59,7 @@ class Printer {
   Printer(const tracefile::Trace& trace, const LogOptions& options)
       : trace_(trace),
         json_(options.json),
+        callstack_(options.callstack),
         output_(options.json ? OutputForm::kJson : OutputForm::kText) {
     if (json_) mpi_io_.emplace(trace);
   }
@@ -91,10 +93,12 @@ class Printer {
         json_line_.object([&] {
           putEvent(json_line_, *event, origin, paths_);
           mpi_io_->put(json_line_, process, *event);
+          if (callstack_) putStack(json_line_, *event);
         });
         output_.text() += '\n';
       } else {
         event::appendText(output_.text(), *event);
+        if (callstack_ && event->stack != nullptr) appendStack(*event->stack);
       }
       if (!output_.drain()) return false;
     }
@@ -105,6 +109,15 @@ class Printer {
   int finish() { return output_.finish(); }
 
  private:
+  // On the event's line.
+  void appendStack(const event::CallStack& stack) {
+    std::string& text = output_.text();
+    text.pop_back();
+    fmt::format_to(std::back_inserter(text), " | stack={:016x}", stack.hash);
+    for (const event::StackFrame& frame : stack.frames) text += ' ' + event::textOf(frame);
+    text += '\n';
+  }
+
   // JSON readers see the sum alone, which assess() told.
   void noteGap(std::uint64_t events) {
     if (json_) return;
@@ -113,6 +126,7 @@ class Printer {
 
   const tracefile::Trace& trace_;
   const bool json_;
+  const bool callstack_;
   std::optional<MpiIoJson> mpi_io_;
   event::PathTable paths_;
   Output output_;
@@ -159,9 +173,14 @@ void addLogCommand(base::Command program) {
   options->selection.addRank(command);
   options->selection.addThread(command);
   command.flag("--json", options->json, "A JSON object a line");
-  command.flag("--mpi", options->mpi,
-               "The MPI calls of all ranks by time, each with its counterparts and how long "
-               "it waited for them");
+  const base::OptionHandle mpi =
+      command.flag("--mpi", options->mpi,
+                   "The MPI calls of all ranks by time, each with its counterparts and how long "
+                   "it waited for them");
+  command
+      .flag("--callstack", options->callstack,
+            "Add the call stack of each event, where it was recorded (omnio trace --callstack)")
+      .excludes(mpi);
   command.callback([options] { return runLog(*options); });
 }
 

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <array>
 #include <ranges>
 #include <set>
@@ -60,6 +62,15 @@ void putEvent(JsonWriter& json, const event::Event& event, const EventOrigin& or
     calls::appendErrno(name, event.result);
     json.put("errno", name);
   }
+}
+
+void putStack(JsonWriter& json, const event::Event& event) {
+  if (event.stack == nullptr) return;
+  json.object("stack", [&] {
+    json.put("hash", fmt::format("{:016x}", event.stack->hash));
+    json.list("frames", event.stack->frames,
+              [&json](const event::StackFrame& frame) { json.value(event::textOf(frame)); });
+  });
 }
 
 namespace {

@@ -27,6 +27,9 @@ struct EventOrigin {
 void putEvent(base::JsonWriter& json, const event::Event& event, const EventOrigin& origin,
               const event::PathTable& paths);
 
+// The same of its call stack, where it has one.
+void putStack(base::JsonWriter& json, const event::Event& event);
+
 // Adds to an MPI-IO event that moves data where in the file the data are (`omnio log --json`).
 // docs/commands/log.md.
 class MpiIoJson {

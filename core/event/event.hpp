@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "core/calls/table.hpp"
+#include "core/event/call_stack.hpp"
 #include "core/event/think_time.hpp"
 #include "core/wire/definition.hpp"
 
@@ -77,6 +78,9 @@ struct Event {
   std::int64_t result = 0;                         // errno (or the MPI error code) when failed
   std::uint64_t bytes = 0;                         // moved by a read or write
   std::string_view pieces;                         // varints: the sizes of an iovec's pieces
+  // Where the call was made; nullptr when it was not recorded (`omnio trace --callstack`). It lives
+  // as long as the reader of the log.
+  const CallStack* stack = nullptr;
   // Where the reader looked for it (IoReader): the application's call of MPI-IO that a library made
   // this call for. It lives as long as this event.
   const Event* outer = nullptr;

@@ -115,6 +115,16 @@ void appendText(std::string& out, const Event& event) {
   out += '\n';
 }
 
+std::string textOf(const StackFrame& frame) {
+  std::string text;
+  if (frame.module != nullptr) {
+    base::appendPrintable(text, frame.module->path, " ");
+    text += '+';
+  }
+  fmt::format_to(std::back_inserter(text), "{:#x}", frame.offset);
+  return text;
+}
+
 std::optional<std::int64_t> numberOf(const Event& event, const calls::Item& item) {
   switch (item.kind) {
     case calls::ItemKind::kNone:

@@ -14,6 +14,10 @@ namespace omnio::event {
 // Appends the event as one line, with the newline.
 void appendText(std::string& out, const Event& event);
 
+// "PATH+0xOFFSET", which addr2line takes apart (`addr2line -e PATH 0xOFFSET`); "0xOFFSET" without a
+// module.
+std::string textOf(const StackFrame& frame);
+
 // The value of an item that is a plain number for this event, nothing when the event lacks it.
 // Texts, pieces, errno and results have none here.
 std::optional<std::int64_t> numberOf(const Event& event, const calls::Item& item);

@@ -20,7 +20,11 @@ bool isBefore(const StoredChunk& a, const StoredChunk& b) {
 
 LogReader::LogReader(const Process& process, const Log& log, event::PathTable& paths,
                      bool is_progress)
-    : process_(process), log_(log), paths_(paths), is_progress_(is_progress) {}
+    : process_(process),
+      log_(log),
+      paths_(paths),
+      is_progress_(is_progress),
+      stacks_(process.info) {}
 
 const event::Event* LogReader::next() {
   missing_before_ = 0;
@@ -36,6 +40,9 @@ const event::Event* LogReader::next() {
         break;
       case wire::Decoded::kHandle:
         good = define(handle);
+        break;
+      case wire::Decoded::kStack:
+        stacks_.define(decoder_->stack());
         break;
       case wire::Decoded::kEvent:
         good = isDefined();
@@ -199,6 +206,7 @@ void LogReader::fill() {
   event_.request = raw_.request;
   event_.result = raw_.result;
   event_.pieces = raw_.pieces;
+  event_.stack = stacks_.find(raw_.stack);
   for (unsigned i = 0; i < layout.count; ++i) {
     if (layout.field[i] != wire::Field::kText) continue;
     const std::uint8_t index = layout.argument[i];

@@ -9,6 +9,7 @@
 #include "core/base/file.hpp"
 #include "core/event/event.hpp"
 #include "core/event/io_requests.hpp"
+#include "core/tracefile/call_stacks.hpp"
 #include "core/tracefile/process.hpp"
 #include "core/wire/decode.hpp"
 
@@ -72,6 +73,7 @@ class LogReader final : public event::EventSource {
   std::array<bool, wire::kTextSlots> has_text_{};
   std::array<event::Handle, wire::kHandleSlots> handles_{};
   std::array<bool, wire::kHandleSlots> has_handle_{};
+  CallStacks stacks_;
   NodeClock::Segment segment_;
   wire::RawEvent raw_;
   event::Event event_;

@@ -22,6 +22,27 @@ std::uint64_t load64(const char* in) {
 
 }  // namespace
 
+// Takes in a record that says something of the next event; false when it is not whole.
+bool ChunkDecoder::takeNote(std::uint32_t number) {
+  std::uint64_t value = 0;
+  std::uint64_t cpu_ns = 0;
+  at_ = getVarint(at_ + kControlHeader, end_, value);
+  if (at_ != nullptr && number == kThinkSample) at_ = getVarint(at_, end_, cpu_ns);
+  if (at_ == nullptr) {
+    at_ = end_;
+    return false;
+  }
+  if (number == kRecorderWork) {
+    recorder_ += value;
+  } else if (number == kThinkSample) {
+    think_ += value;
+    think_cpu_ns_ += cpu_ns;
+  } else {
+    stack_used_ = value & UINT32_MAX;
+  }
+  return true;
+}
+
 Decoded ChunkDecoder::next(RawEvent& event, TextDefinition& text, HandleDefinition& handle) {
   std::uint32_t number = 0;
   while (true) {
@@ -30,35 +51,34 @@ Decoded ChunkDecoder::next(RawEvent& event, TextDefinition& text, HandleDefiniti
     std::uint16_t head = 0;
     std::memcpy(&head, at_, sizeof head);
     number = head & kNumberMask;
-    if (number != kRecorderWork && number != kThinkSample) break;
-    std::uint64_t ticks = 0;
-    std::uint64_t cpu_ns = 0;
-    at_ = getVarint(at_ + kControlHeader, end_, ticks);
-    if (at_ != nullptr && number == kThinkSample) at_ = getVarint(at_, end_, cpu_ns);
-    if (at_ == nullptr) {
-      at_ = end_;
-      return Decoded::kDamaged;
-    }
-    if (number == kRecorderWork) {
-      recorder_ += ticks;
-    } else {
-      think_ += ticks;
-      think_cpu_ns_ += cpu_ns;
-    }
-  }
-  const bool is_text = number == kDefineText;
-  if (!is_text && number != kDefineHandle) {
-    event.recorder = std::exchange(recorder_, 0);
-    event.think = std::exchange(think_, 0);
-    event.think_cpu_ns = std::exchange(think_cpu_ns_, 0);
-    return decodeEvent(number, event) ? Decoded::kEvent : Decoded::kDamaged;
+    if (number != kRecorderWork && number != kThinkSample && number != kUseStack) break;
+    if (!takeNote(number)) return Decoded::kDamaged;
   }
   const char* const in = at_ + kControlHeader;
-  const char* const behind =
-      is_text ? decodeText(in, end_, text) : decodeHandle(in, end_, handle, state_);
+  const char* behind = nullptr;
+  Decoded what = Decoded::kDamaged;
+  switch (number) {
+    case kDefineText:
+      behind = decodeText(in, end_, text);
+      what = Decoded::kText;
+      break;
+    case kDefineHandle:
+      behind = decodeHandle(in, end_, handle, state_);
+      what = Decoded::kHandle;
+      break;
+    case kDefineStack:
+      behind = decodeStack(in, end_, stack_);
+      what = Decoded::kStack;
+      break;
+    default:
+      event.recorder = std::exchange(recorder_, 0);
+      event.think = std::exchange(think_, 0);
+      event.think_cpu_ns = std::exchange(think_cpu_ns_, 0);
+      return decodeEvent(number, event) ? Decoded::kEvent : Decoded::kDamaged;
+  }
   if (behind == nullptr) return Decoded::kDamaged;
   at_ = behind;
-  return is_text ? Decoded::kText : Decoded::kHandle;
+  return what;
 }
 
 bool ChunkDecoder::decodeEvent(std::uint32_t number, RawEvent& event) {
@@ -167,6 +187,9 @@ bool ChunkDecoder::decodeEvent(std::uint32_t number, RawEvent& event) {
   }
   if (layout.handle >= 0) state_.last_slot = slot;
   state_.last_end = event.end;
+  const std::uint64_t used = std::exchange(stack_used_, kExpectedStack);
+  event.stack = used == kExpectedStack ? state_.stack.expected() : static_cast<std::uint32_t>(used);
+  state_.stack.learn(event.stack);
   at_ = in;
   return true;
 }

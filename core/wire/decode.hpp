@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/wire/call_stack.hpp"
 #include "core/wire/definition.hpp"
 #include "core/wire/record.hpp"
 
@@ -28,9 +29,10 @@ struct RawEvent {
   std::uint64_t request = 0;  // bytes asked for
   std::int64_t result = 0;    // errno value when failed
   std::string_view pieces;    // varints, as many as the iovec argument says
+  std::uint32_t stack = 0;    // its call stack by number, 0: none
 };
 
-enum class Decoded : std::uint8_t { kEvent, kText, kHandle, kEnd, kDamaged };
+enum class Decoded : std::uint8_t { kEvent, kText, kHandle, kStack, kEnd, kDamaged };
 
 class ChunkDecoder {
  public:
@@ -40,13 +42,19 @@ class ChunkDecoder {
     state_.reset(base_ticks);
   }
 
-  // Reads the next record. The result says which of the three outputs was filled.
+  // Reads the next record. The result says which of the three outputs was filled; stack() has what
+  // kStack stands for.
   Decoded next(RawEvent& event, TextDefinition& text, HandleDefinition& handle);
+  const StackDefinition& stack() const { return stack_; }
 
   // The first byte not yet read.
   const char* position() const { return at_; }
 
  private:
+  // In place of a number.
+  static constexpr std::uint64_t kExpectedStack = ~std::uint64_t{0};
+
+  bool takeNote(std::uint32_t number);
   bool decodeEvent(std::uint32_t number, RawEvent& event);
 
   const char* at_;
@@ -55,6 +63,8 @@ class ChunkDecoder {
   std::uint64_t recorder_ = 0;  // not yet handed out
   std::uint64_t think_ = 0;
   std::uint64_t think_cpu_ns_ = 0;
+  std::uint64_t stack_used_ = kExpectedStack;  // by the next event
+  StackDefinition stack_;
 };
 
 }  // namespace omnio::wire

@@ -82,6 +82,13 @@ inline constexpr char kSharedPointers[] = "shared_pointers";  // of MPI files we
 inline constexpr char kHintsPrefix[] = "hints.";
 inline constexpr char kBetweenHints = '\x01';
 inline constexpr char kLayoutPrefix[] = "layout.";
+// "module.N": an executable file that return addresses of call stacks lie in, with its number, from
+// 1: "LOAD BUILD_ID PATH". LOAD (hexadecimal) is what was added to the addresses of the file when
+// it was loaded; BUILD_ID the linker's, in hexadecimal, or "-".
+inline constexpr char kModulePrefix[] = "module.";
+// The calls whose stack could not be kept, since the process made calls from more places than are
+// told apart; not there: none.
+inline constexpr char kStacksLost[] = "stacks_not_kept";
 inline constexpr char kAborted[] = "aborted_with";  // MPI_Abort's error code
 
 }  // namespace omnio::wire::info

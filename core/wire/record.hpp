@@ -105,6 +105,8 @@ inline constexpr std::uint32_t kDefineText = 1000;
 inline constexpr std::uint32_t kDefineHandle = 1001;
 inline constexpr std::uint32_t kRecorderWork = 1002;  // these define nothing
 inline constexpr std::uint32_t kThinkSample = 1003;
+inline constexpr std::uint32_t kDefineStack = 1004;  // call_stack.hpp
+inline constexpr std::uint32_t kUseStack = 1005;
 
 using calls::Field;
 using calls::fieldOf;
@@ -187,15 +189,32 @@ struct HandlePrediction {
   std::uint64_t next = 0;    // file offset behind the last access
 };
 
+// The call stack that the next event is expected to have: the one that came after the last event's
+// stack before. A loop over calls from different places is so predicted from its second turn on. In
+// a chunk without stacks the expected one is always 0, none.
+struct StackPrediction {
+  static constexpr std::size_t kSlots = 256;
+  std::array<std::uint32_t, kSlots> after{};  // by the number of the stack before
+  std::uint32_t last = 0;
+
+  std::uint32_t expected() const { return after[last % kSlots]; }
+  void learn(std::uint32_t stack) {
+    after[last % kSlots] = stack;
+    last = stack;
+  }
+};
+
 struct Prediction {
   std::array<HandlePrediction, kHandleSlots> handles{};
   std::uint64_t last_end = 0;  // ticks
   std::uint8_t last_slot = 0;
+  StackPrediction stack;
 
   void reset(std::uint64_t base_ticks) {
     handles.fill({});
     last_end = base_ticks;
     last_slot = 0;
+    stack = {};
   }
 };
 

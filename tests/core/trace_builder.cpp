@@ -130,6 +130,20 @@ ChunkBuilder& ChunkBuilder::thinkSample(std::uint64_t ticks, std::uint64_t cpu_n
   return *this;
 }
 
+ChunkBuilder& ChunkBuilder::stack(std::uint32_t number,
+                                  const std::vector<wire::StackFrame>& frames) {
+  std::array<char, wire::kMaxStackDefinition> out{};
+  payload_.append(out.data(), wire::encodeStack(out.data(), number, frames.data(),
+                                                static_cast<std::uint32_t>(frames.size())));
+  return *this;
+}
+
+ChunkBuilder& ChunkBuilder::useStack(std::uint32_t number) {
+  std::array<char, wire::kMaxStackUse> out{};
+  payload_.append(out.data(), wire::encodeStackUse(out.data(), number, state_.stack));
+  return *this;
+}
+
 ChunkBuilder& ChunkBuilder::event(std::uint16_t number, const EventSpec& event) {
   std::vector<char> out(wire::kMaxFixedRecord + wire::kMaxVarint * event.pieces.size());
   payload_.append(out.data(), encodeAny(number, out.data(), state_, event));

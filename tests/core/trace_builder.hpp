@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/wire/call_stack.hpp"
 #include "core/wire/container.hpp"
 #include "core/wire/definition.hpp"
 #include "core/wire/record.hpp"
@@ -59,6 +60,9 @@ class ChunkBuilder {
   // Behind the event before.
   ChunkBuilder& recorderWork(std::uint64_t ticks);
   ChunkBuilder& thinkSample(std::uint64_t ticks, std::uint64_t cpu_ns);
+  ChunkBuilder& stack(std::uint32_t number, const std::vector<wire::StackFrame>& frames);
+  // Of the event that follows.
+  ChunkBuilder& useStack(std::uint32_t number);
   ChunkBuilder& event(std::uint16_t number, const EventSpec& event);
   // A write of `bytes` on handle 1, which with its path is defined on first use.
   ChunkBuilder& write(std::uint64_t start, std::uint64_t end, std::int64_t bytes);

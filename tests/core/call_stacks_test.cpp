@@ -1,0 +1,185 @@
+// Call stacks in chunks: what they cost, and what readers make of them.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/event/event_text.hpp"
+#include "core/tracefile/log_reader.hpp"
+#include "core/tracefile/trace.hpp"
+#include "core/wire/decode.hpp"
+#include "core/wire/info.hpp"
+#include "tests/core/temporary_directory.hpp"
+#include "tests/core/trace_builder.hpp"
+
+namespace omnio {
+namespace {
+
+using wire::StackFrame;
+
+std::vector<std::uint32_t> stacksIn(const test::ChunkBuilder& chunk) {
+  wire::ChunkDecoder decoder(chunk.payload(), chunk.header.base_ticks);
+  wire::RawEvent raw;
+  wire::TextDefinition text;
+  wire::HandleDefinition handle;
+  std::vector<std::uint32_t> stacks;
+  while (true) {
+    const wire::Decoded what = decoder.next(raw, text, handle);
+    EXPECT_NE(what, wire::Decoded::kDamaged);
+    if (what == wire::Decoded::kEnd || what == wire::Decoded::kDamaged) return stacks;
+    if (what == wire::Decoded::kEvent) stacks.push_back(raw.stack);
+  }
+}
+
+// A chunk with a write for each of the numbers, and the numbers.
+test::ChunkBuilder chunkOf(const std::vector<std::uint32_t>& numbers) {
+  test::ChunkBuilder chunk(test::kToken, 0, 0, 0);
+  std::uint64_t now = 2000;
+  for (const std::uint32_t number : numbers) {
+    chunk.useStack(number).write(now, now + 5, 8);
+    now += 10;
+  }
+  return chunk;
+}
+
+TEST(CallStackRecord, EventsHaveTheStacksThatTheyWereGiven) {
+  std::vector<std::uint32_t> numbers;
+  for (std::uint32_t i = 0; i < 2000; ++i) numbers.push_back((i * i * 7919) % 1000 % (i % 13 + 1));
+  EXPECT_EQ(stacksIn(chunkOf(numbers)), numbers);
+}
+
+TEST(CallStackRecord, NumbersInOneSlotOfThePredictionAreToldApart) {
+  const std::vector<std::uint32_t> numbers = {1, 257, 513, 1, 257, 1, 0, 256, 0, 1};
+  EXPECT_EQ(stacksIn(chunkOf(numbers)), numbers);
+}
+
+TEST(CallStackRecord, EventsWithoutStacksHaveNone) {
+  test::ChunkBuilder chunk(test::kToken, 0, 0, 0);
+  for (std::uint64_t i = 0; i < 3; ++i) chunk.write(2000 + 10 * i, 2005 + 10 * i, 8);
+  EXPECT_EQ(stacksIn(chunk), std::vector<std::uint32_t>(3, 0));
+}
+
+TEST(CallStackRecord, ALoopOverSeveralPlacesCostsNothingFromItsSecondTurnOn) {
+  std::vector<std::uint32_t> turn = {1, 2, 3, 4, 5};
+  std::vector<std::uint32_t> numbers;
+  for (int i = 0; i < 100; ++i) numbers.insert(numbers.end(), turn.begin(), turn.end());
+  const std::size_t with = chunkOf(numbers).payload().size();
+  const std::size_t without =
+      chunkOf(std::vector<std::uint32_t>(numbers.size(), 0)).payload().size();
+  // Three bytes for each place when it comes first, and for the first again after the last.
+  EXPECT_EQ(with - without, 3 * (turn.size() + 1));
+}
+
+TEST(CallStackRecord, APrefixOfADefinitionIsDamage) {
+  test::ChunkBuilder chunk(test::kToken, 0, 0, 0);
+  chunk.stack(300, {{.module = 1, .offset = 0x1234}, {.module = 0, .offset = 0x7F0012345678}});
+  const std::string& whole = chunk.payload();
+  for (std::size_t length = 1; length < whole.size(); ++length) {
+    const std::vector<char> part(whole.begin(),
+                                 whole.begin() + static_cast<std::ptrdiff_t>(length));
+    wire::ChunkDecoder decoder({part.data(), part.size()}, 0);
+    wire::RawEvent raw;
+    wire::TextDefinition text;
+    wire::HandleDefinition handle;
+    EXPECT_EQ(decoder.next(raw, text, handle), wire::Decoded::kDamaged) << length;
+  }
+}
+
+TEST(CallStackRecord, ADefinitionWithoutOrWithTooManyFramesIsDamage) {
+  for (const std::uint64_t count : {std::uint64_t{0}, std::uint64_t{wire::kMostFrames + 1}}) {
+    std::vector<char> bytes(1000);
+    char* out = wire::putControlHeader(bytes.data(), wire::kDefineStack);
+    out = wire::putVarint(wire::putVarint(out, 1), count);
+    for (std::uint64_t i = 0; i < count; ++i) out = wire::putVarint(wire::putVarint(out, 1), i);
+    wire::ChunkDecoder decoder({bytes.data(), static_cast<std::size_t>(out - bytes.data())}, 0);
+    wire::RawEvent raw;
+    wire::TextDefinition text;
+    wire::HandleDefinition handle;
+    EXPECT_EQ(decoder.next(raw, text, handle), wire::Decoded::kDamaged) << count;
+  }
+}
+
+// What a reader says of the one event of a process with these facts.
+struct Seen {
+  std::uint64_t hash = 0;
+  std::string frames;
+};
+
+Seen seenWith(const std::map<std::string, std::string>& modules,
+              const std::vector<StackFrame>& frames) {
+  const test::TemporaryDirectory directory;
+  std::map<std::string, std::string> facts = test::usualFacts();
+  facts.insert(modules.begin(), modules.end());
+  test::ChunkBuilder chunk(test::kToken, 0, 0, 0);
+  chunk.stack(1, frames).useStack(1).write(2000, 2005, 8);
+  test::ContainerBuilder(test::kToken)
+      .facts(facts)
+      .chunk(chunk)
+      .ended(1)
+      .save(directory.path() / "host.4711.0.omnio");
+  const auto trace = tracefile::Trace::open(directory.path());
+  EXPECT_TRUE(trace);
+  if (!trace) return {};
+  const tracefile::Process& process = *trace->processes().front();
+  event::PathTable paths;
+  tracefile::LogReader reader(process, process.logs.front(), paths);
+  const event::Event* event = reader.next();
+  EXPECT_NE(event, nullptr);
+  if (event == nullptr || event->stack == nullptr) return {};
+  Seen seen{.hash = event->stack->hash, .frames = {}};
+  for (const event::StackFrame& frame : event->stack->frames) {
+    seen.frames += event::textOf(frame) + ' ';
+  }
+  return seen;
+}
+
+TEST(CallStacks, FramesHaveTheirModulesPath) {
+  const Seen seen = seenWith({{"module.1", "55d0c0000000 - /opt/my app/bin"},
+                              {"module.2", "7f0000000000 0a0b /lib/libx.so.1"}},
+                             {{.module = 1, .offset = 0x1139},
+                              {.module = 2, .offset = 0x2F0},
+                              {.module = 0, .offset = 0x7F0123},
+                              {.module = 9, .offset = 0x10}});
+  EXPECT_EQ(seen.frames, "/opt/my\\x20app/bin+0x1139 /lib/libx.so.1+0x2f0 0x7f0123 0x10 ");
+}
+
+TEST(CallStacks, HashesDoNotDependOnNumbersFoldersOrWhereCodeWasLoaded) {
+  const std::vector<StackFrame> in_one = {{.module = 1, .offset = 0x1139},
+                                          {.module = 2, .offset = 7}};
+  const std::vector<StackFrame> in_other = {{.module = 5, .offset = 0x1139},
+                                            {.module = 3, .offset = 7}};
+  const Seen one =
+      seenWith({{"module.1", "55d0c0000000 - /a/app"}, {"module.2", "7f00 0a0b /b/l.so"}}, in_one);
+  const Seen other = seenWith(
+      {{"module.5", "560000000000 - /tmp/copy/app"}, {"module.3", "7e00 0a0b /c/renamed.so"}},
+      in_other);
+  EXPECT_NE(one.hash, 0U);
+  EXPECT_EQ(one.hash, other.hash);
+}
+
+TEST(CallStacks, HashesTellOffsetsOrderModulesAndDepthApart) {
+  const std::map<std::string, std::string> modules = {
+      {"module.1", "0 - /a/app"}, {"module.2", "0 - /a/other"}, {"module.3", "0 0a0b /a/app"}};
+  const std::vector<std::vector<StackFrame>> stacks = {
+      {{.module = 1, .offset = 1}},
+      {{.module = 1, .offset = 2}},
+      {{.module = 2, .offset = 1}},
+      {{.module = 3, .offset = 1}},
+      {{.module = 1, .offset = 1}, {.module = 1, .offset = 2}},
+      {{.module = 1, .offset = 2}, {.module = 1, .offset = 1}}};
+  std::vector<std::uint64_t> hashes;
+  for (const auto& frames : stacks) hashes.push_back(seenWith(modules, frames).hash);
+  for (std::size_t i = 0; i < hashes.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) EXPECT_NE(hashes[i], hashes[j]) << i << ' ' << j;
+  }
+}
+
+TEST(CallStacks, AddressesOfGeneratedCodeDoNotCount) {
+  const Seen one = seenWith({}, {{.module = 0, .offset = 0x7F0000001000}});
+  const Seen other = seenWith({}, {{.module = 0, .offset = 0x7E0000002000}});
+  EXPECT_EQ(one.hash, other.hash);
+}
+
+}  // namespace
+}  // namespace omnio
