@@ -122,20 +122,15 @@ void AddedBytes::noteNames(const model::ScheduleEvent& event, std::uint32_t file
   }
 }
 
+std::size_t AddedBytes::mostPieces(const Growth& growth) const {
+  const std::size_t others = pieces_ - growth.written.size();
+  return kMostPiecesWritten - std::min(others, kMostPiecesWritten);
+}
+
 void AddedBytes::add(Growth& growth, std::uint64_t begin, std::uint64_t end) {
-  auto& written = growth.written;
-  auto at = written.upper_bound(begin);
-  if (at != written.begin() && std::prev(at)->second >= begin) --at;
-  const bool touches = at != written.end() && at->first <= end;
-  if (!touches && pieces_ >= kMostPiecesWritten) return;
-  while (at != written.end() && at->first <= end) {
-    begin = std::min(begin, at->first);
-    end = std::max(end, at->second);
-    at = written.erase(at);
-    --pieces_;
-  }
-  written.emplace_hint(at, begin, end);
-  ++pieces_;
+  const std::size_t before = growth.written.size();
+  growth.written.add({.begin = begin, .end = end}, mostPieces(growth));
+  pieces_ = pieces_ - before + growth.written.size();
 }
 
 // Whether what was written under this name is there at the end, and under no other that counts.
@@ -146,11 +141,12 @@ bool AddedBytes::keepsItsBytes(std::uint32_t file, const std::vector<PlannedFile
   const std::uint32_t name = *growth.renamed_to;
   const Growth& after = growths_[name];
   return name != file && !files[name].exists && !after.does_not_count && !after.renamed_to &&
-         after.written.empty() && after.appended == 0;
+         after.written.size() == 0 && after.appended == 0;
 }
 
 void AddedBytes::moveInto(std::vector<PlannedFile>& files, bool write_overwrite) {
   growths_.resize(std::max(growths_.size(), files.size()));
+  for (Growth& growth : growths_) growth.written.settle(mostPieces(growth));
   std::unordered_set<std::string_view> moved;
   for (const std::uint32_t file : moved_) moved.insert(files[file].location);
   const auto isBelowMoved = [&moved](std::string_view location) {
@@ -163,7 +159,8 @@ void AddedBytes::moveInto(std::vector<PlannedFile>& files, bool write_overwrite)
   for (std::uint32_t i = 0; i < files.size(); ++i) {
     PlannedFile& file = files[i];
     const Growth& growth = growths_[i];
-    const std::uint64_t end = growth.written.empty() ? 0 : std::prev(growth.written.end())->second;
+    const auto& pieces = growth.written.pieces();
+    const std::uint64_t end = pieces.empty() ? 0 : pieces.back().end;
     const bool is_shortened = growth.shortest < std::max(end, file.size);
     const bool is_cut = growth.last_cut_ns != std::numeric_limits<std::int64_t>::min();
     const bool is_cut_later = (is_cut && growth.last_cut_ns > growth.first_write_ns) ||
@@ -176,7 +173,7 @@ void AddedBytes::moveInto(std::vector<PlannedFile>& files, bool write_overwrite)
     // Then it is prepared as long as it is written.
     if (write_overwrite) continue;
     const bool was_there = file.exists && !file.may_shrink;
-    for (const auto& [begin, behind] : growth.written) {
+    for (const auto& [begin, behind] : pieces) {
       const std::uint64_t bytes = was_there ? withoutBlocks(file, begin, behind) : behind - begin;
       file.added_bytes = sumOf(file.added_bytes, bytes);
     }

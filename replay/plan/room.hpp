@@ -6,12 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <optional>
 #include <unordered_set>
 #include <vector>
 
 #include "replay/plan/plan.hpp"
+#include "replay/plan/written_pieces.hpp"
 
 namespace omnio::replay {
 
@@ -33,7 +33,7 @@ class AddedBytes {
 
  private:
   struct Growth {
-    std::map<std::uint64_t, std::uint64_t> written;  // begin and end of pieces apart
+    WrittenPieces written;
     std::uint64_t appended = 0;
     std::int64_t first_write_ns = std::numeric_limits<std::int64_t>::max();
     std::int64_t last_cut_ns = std::numeric_limits<std::int64_t>::min();  // to nothing
@@ -47,11 +47,13 @@ class AddedBytes {
 
   Growth& of(std::uint32_t file);
   void noteNames(const model::ScheduleEvent& event, std::uint32_t file);
+  // How many pieces the file may have: others hold the rest.
+  std::size_t mostPieces(const Growth& growth) const;
   void add(Growth& growth, std::uint64_t begin, std::uint64_t end);
   bool keepsItsBytes(std::uint32_t file, const std::vector<PlannedFile>& files) const;
 
-  std::vector<Growth> growths_;  // by file
-  std::size_t pieces_ = 0;
+  std::vector<Growth> growths_;       // by file
+  std::size_t pieces_ = 0;            // of all files
   std::vector<std::uint32_t> moved_;  // directories that were renamed, and links, by file
 };
 
