@@ -268,6 +268,9 @@ base::Result<void> Calibrator::begin() {
   if (!sizes) return sizes.failure();
   c_.shared_file_bytes = sizes->shared_bytes;
   c_.own_file_bytes = sizes->own_bytes;
+  // Preparing may come to less; a document that is written before knows of these.
+  grid_.shared_file_bytes = c_.shared_file_bytes;
+  grid_.own_file_bytes = c_.own_file_bytes;
   c_.clock_ns = clockNs();
   constexpr std::uint64_t kPerRound = 6;  // operations of a round through metadata, at most half
   auto pool = WorkerPool::start(directory_->path().native(), c_.processes,

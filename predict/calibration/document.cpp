@@ -13,6 +13,7 @@
 #include "core/base/document_file.hpp"
 #include "core/base/json_reader.hpp"
 #include "core/base/json_writer.hpp"
+#include "core/base/repeats.hpp"
 #include "core/base/text_table.hpp"
 
 namespace omnio::predict {
@@ -421,34 +422,35 @@ const Cell* Calibration::find(const CellKey& key) const {
   return found != cells.end() && found->key == key ? &*found : nullptr;
 }
 
+// The slope of Theil and Sen (H. Theil, "A rank-invariant method of linear and polynomial
+// regression analysis", 1950) and the median of the distances from it: a few references that
+// something else disturbed change neither.
 std::optional<Noise> noiseOf(const std::vector<Reference>& references) {
-  const auto n = static_cast<double>(references.size());
   if (references.size() < 3) return std::nullopt;
-  double mean_x = 0;
-  double mean_y = 0;
-  for (const Reference& one : references) {
-    mean_x += static_cast<double>(one.begin_ns) / n;
-    mean_y += static_cast<double>(one.median_ns) / n;
+  const auto x = [&](std::size_t i) { return static_cast<double>(references[i].begin_ns); };
+  const auto y = [&](std::size_t i) { return static_cast<double>(references[i].median_ns); };
+  // Of very many, as many as can be compared in pairs.
+  constexpr std::size_t kMost = 1000;
+  const std::size_t step = (references.size() + kMost - 1) / kMost;
+  std::vector<double> slopes;
+  std::vector<double> times;
+  for (std::size_t i = 0; i < references.size(); i += step) {
+    times.push_back(y(i));
+    for (std::size_t k = i + step; k < references.size(); k += step) {
+      if (x(k) > x(i)) slopes.push_back((y(k) - y(i)) / (x(k) - x(i)));
+    }
   }
-  double xx = 0;
-  double xy = 0;
-  for (const Reference& one : references) {
-    const double x = static_cast<double>(one.begin_ns) - mean_x;
-    xx += x * x;
-    xy += x * (static_cast<double>(one.median_ns) - mean_y);
-  }
-  if (mean_y <= 0) return Noise{};
-  const double slope = xx > 0 ? xy / xx : 0;
-  double squares = 0;
-  for (const Reference& one : references) {
-    const double rest = static_cast<double>(one.median_ns) - mean_y -
-                        slope * (static_cast<double>(one.begin_ns) - mean_x);
-    squares += rest * rest;
-  }
-  const auto span = static_cast<double>(references.back().begin_ns - references.front().begin_ns);
+  const double middle = base::medianOf(times);
+  if (middle <= 0) return Noise{};
+  const double slope = slopes.empty() ? 0 : base::medianOf(slopes);
+  std::vector<double> rests;
+  for (std::size_t i = 0; i < references.size(); ++i) rests.push_back(y(i) - slope * x(i));
+  const double level = base::medianOf(rests);
+  for (double& rest : rests) rest = std::abs(rest - level);
+  constexpr double kNormal = 1.4826;  // the deviation of a normal distribution, by that median
   constexpr double kPercent = 100;
-  return Noise{.drift_percent = kPercent * slope * span / mean_y,
-               .floor_percent = kPercent * std::sqrt(squares / (n - 2)) / mean_y};
+  return Noise{.drift_percent = kPercent * slope * (x(references.size() - 1) - x(0)) / middle,
+               .floor_percent = kPercent * kNormal * base::medianOf(rests) / middle};
 }
 
 std::string_view nameOf(CellOperation operation) { return base::wordOf(kOperations, operation); }

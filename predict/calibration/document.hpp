@@ -161,8 +161,8 @@ struct Calibration {
 
 // How much the target varied while it was measured, from the medians of the reference cell.
 struct Noise {
-  double drift_percent = 0;  // from the first to the last, along the line of best fit
-  double floor_percent = 0;  // standard deviation of what is left, in percent of the mean
+  double drift_percent = 0;  // from the first to the last, in percent of their median
+  double floor_percent = 0;  // standard deviation of what is left; a few outliers do not count
 };
 // Nothing with fewer than three references.
 std::optional<Noise> noiseOf(const std::vector<Reference>& references);

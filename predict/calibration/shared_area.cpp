@@ -1,7 +1,6 @@
 #include "predict/calibration/shared_area.hpp"
 
 #include <linux/futex.h>
-#include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -29,14 +28,13 @@ bool SharedArea::meet() {
     return !isOver();
   }
   // Those who wait only a little shall begin together; those who wait long shall not take a
-  // processor from those that work.
-  constexpr int kSpins = 2000;
-  for (int i = 0; generation.load() == before; ++i) {
+  // processor from those that work. To yield in turns would cost a slice of all others on a busy
+  // node.
+  constexpr std::int64_t kSpinNs = 50'000;
+  const std::int64_t begin = monotonicNs();
+  while (generation.load() == before) {
     if (isOver()) return false;
-    if (i < kSpins) {
-      sched_yield();
-      continue;
-    }
+    if (monotonicNs() - begin < kSpinNs) continue;
     const timespec pause{.tv_sec = 0, .tv_nsec = 50'000'000};
     futex(generation, FUTEX_WAIT, before, &pause);
   }

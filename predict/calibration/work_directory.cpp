@@ -106,8 +106,8 @@ base::Result<std::unique_ptr<WorkDirectory>> WorkDirectory::make(const fs::path&
   }
   if (error) return base::systemFailure(target, error.value());
   const auto pid = static_cast<std::uint64_t>(getpid());
-  const fs::path path =
-      target / fmt::format("{}{}.{}.{}", kPrefix, host, pid, startOf(pid).value_or(0));
+  const fs::path path = fs::absolute(target, error) /
+                        fmt::format("{}{}.{}.{}", kPrefix, host, pid, startOf(pid).value_or(0));
   if (mkdir(path.c_str(), 0700) != 0) {
     return base::systemFailure(target, errno, "cannot make a directory in");
   }

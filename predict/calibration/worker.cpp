@@ -250,15 +250,17 @@ void Worker::prepareCache(int fd, const CellKey& key, std::uint64_t bytes) {
   }
   if (key.operation != CellOperation::kRead) return;
   slot_.resident_percent = residentPercent(fd, bytes);
-  constexpr double kAll = 100;
+  constexpr double kEnough = 99;
   if (order().cache == CacheState::kCold || slot_.resident_percent < 0 ||
-      slot_.resident_percent >= kAll) {
+      slot_.resident_percent >= kEnough || is_kept_out_) {
     return;
   }
   for (std::uint64_t at = 0; at < bytes && !area_.isOver(); at += kPiece) {
     if (pread(fd, buffer_, kPiece, static_cast<off_t>(at)) <= 0) break;
   }
   slot_.resident_percent = residentPercent(fd, bytes);
+  // Without the memory to keep the file, reading it again before each batch would not help.
+  is_kept_out_ = slot_.resident_percent < kEnough;
 }
 
 void Worker::measureData() {
@@ -362,6 +364,8 @@ void Worker::measureSync() {
     turn = 0;
     return true;
   };
+  // The batch before left something to sync: the file that it made empty.
+  if (fsync(file.get()) != 0) fail(fmt::format("cannot sync {}", name), errno);
   meet();
   const std::int64_t first = monotonicNs();
   for (std::uint64_t i = 0; i < order().accesses; ++i) {

@@ -59,8 +59,9 @@ class Worker {
   SharedArea& area_;
   WorkerSlot& slot_;
   const std::span<AccessRecord> records_;
-  char* buffer_ = nullptr;  // what is written; its random bytes do not compress
-  std::uint64_t stamp_;     // of the last 4 KiB that were written; used once
+  char* buffer_ = nullptr;    // what is written; its random bytes do not compress
+  bool is_kept_out_ = false;  // the page cache does not keep a file that was read
+  std::uint64_t stamp_;       // of the last 4 KiB that were written; used once
 };
 
 // How many percent of the first bytes of a file are in this node's page cache, by a sample of
