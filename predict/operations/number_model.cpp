@@ -40,6 +40,12 @@ void NumberModel::take(std::int64_t number) {
   next_ = expected ? static_cast<std::int64_t>(*expected) : number;
 }
 
+void NumberModel::takeFirst(std::int64_t number, std::uint64_t times) {
+  if (times == 0) return;
+  take(number);
+  run_ = times;
+}
+
 void NumberModel::giveUp() {
   has_too_many_ = true;
   next_.reset();

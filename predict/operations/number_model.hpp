@@ -20,14 +20,14 @@ class NumberModel {
   static constexpr std::size_t kMostSymbols = 96;
 
   void take(std::int64_t number);
+  // The first numbers: the same so many times.
+  void takeFirst(std::int64_t number, std::uint64_t times);
 
   bool hasSeveral() const { return different_.size() > 1 || has_too_many_; }
   // More than kMostDifferent: next() has nothing.
   bool hasTooMany() const { return has_too_many_; }
   // The one number, or what the grammar expects. Nothing before the first number.
   std::optional<std::int64_t> next() const { return next_; }
-  // Gives up the grammar and the numbers, to save memory.
-  void giveUp();
   // The numbers that it has to know, and the symbols of the grammar.
   std::size_t symbolCount() const {
     return different_.size() + (grammar_ == nullptr ? 0 : grammar_->grammar().symbolCount());
@@ -48,6 +48,7 @@ class NumberModel {
 
  private:
   void beginGrammar(std::int64_t number);
+  void giveUp();
 
   std::vector<std::int64_t> different_;
   std::uint64_t run_ = 0;  // of the first number, as long as it is the only one

@@ -14,40 +14,58 @@ void FilePlace::transfer(event::FileId used_file, std::int64_t at, std::int64_t 
   end = continued_end = at + moved;
 }
 
-std::int64_t OffsetModel::said(std::size_t way, const FilePlace& place) const {
+std::int64_t OffsetModel::said(const Others& others, std::size_t way, const FilePlace& place) {
   switch (way) {
     case kRelative:
-      return place.end + gaps_.next().value_or(0);
+      return place.end + others.gaps.next().value_or(0);
     case kAbsolute:
-      return offsets_.next().value_or(place.end);
+      return others.offsets.next().value_or(place.end);
     case kContinued:
       return place.continued_end;
     case kConsecutive:
       return place.end;
     default: {
       const std::size_t lag = way - kStride + 1;
-      return count_ < 2 * lag ? place.end : 2 * ago(lag) - ago(2 * lag);
+      return others.count < 2 * lag ? place.end : 2 * others.ago(lag) - others.ago(2 * lag);
     }
   }
 }
 
 void OffsetModel::take(const FilePlace& place, std::int64_t offset) {
+  if (others_ == nullptr) {
+    if (is_first_ || offset == place.end) {
+      if (!is_first_) ++consecutive_;
+      is_first_ = false;
+      return;
+    }
+    others_ = std::make_unique<Others>();
+    others_->gaps.takeFirst(0, consecutive_);
+  }
+  Others& others = *others_;
   std::array<float, kWays> errors{};
-  for (std::size_t way = 0; way < kWays; ++way) errors[way] = said(way, place) == offset ? 0 : 1;
-  contest_.take(errors);
-  gaps_.take(offset - place.end);
-  offsets_.take(offset);
-  before_[count_++ % before_.size()] = offset;
+  for (std::size_t way = 0; way < kWays; ++way) {
+    errors[way] = said(others, way, place) == offset ? 0 : 1;
+  }
+  others.contest.take(errors);
+  others.gaps.take(offset - place.end);
+  others.offsets.take(offset);
+  others.before[others.count++ % others.before.size()] = offset;
 }
 
-void OffsetModel::giveUp() {
-  gaps_.giveUp();
-  offsets_.giveUp();
+std::size_t OffsetModel::symbolCount() const {
+  const std::size_t way = best();
+  if (way == kRelative) return others_->gaps.symbolCount();
+  return way == kAbsolute ? others_->offsets.symbolCount() : 0;
 }
 
-OffsetModel::Ahead::Ahead(const OffsetModel& model) : model_(model), way_(model.contest_.best()) {
-  if (way_ == kRelative) numbers_ = model.gaps_.ahead();
-  if (way_ == kAbsolute) numbers_ = model.offsets_.ahead();
+std::size_t OffsetModel::memoryBytes() const {
+  if (others_ == nullptr) return 0;
+  return sizeof(Others) + others_->gaps.memoryBytes() + others_->offsets.memoryBytes();
+}
+
+OffsetModel::Ahead::Ahead(const OffsetModel& model) : model_(model), way_(model.best()) {
+  if (way_ == kRelative) numbers_ = model.others_->gaps.ahead();
+  if (way_ == kAbsolute) numbers_ = model.others_->offsets.ahead();
 }
 
 std::int64_t OffsetModel::Ahead::next(const FilePlace& place) {
@@ -57,16 +75,18 @@ std::int64_t OffsetModel::Ahead::next(const FilePlace& place) {
     case kAbsolute:
       return numbers_.next().value_or(place.end);
     case kConsecutive:
+      return place.end;
     case kContinued:
-      return model_.said(way_, place);
+      return place.continued_end;
     default: {
+      const Others& others = *model_.others_;
       const std::size_t lag = way_ - kStride + 1;
-      if (model_.count_ < 2 * lag) return place.end;
+      if (others.count < 2 * lag) return place.end;
       const std::size_t turn = count_ % lag;
       const auto turns = static_cast<std::int64_t>(count_ / lag + 1);
       ++count_;
-      const std::int64_t last = model_.ago(lag - turn);
-      return last + turns * (last - model_.ago(2 * lag - turn));
+      const std::int64_t last = others.ago(lag - turn);
+      return last + turns * (last - others.ago(2 * lag - turn));
     }
   }
 }

@@ -18,6 +18,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "core/event/event.hpp"
 #include "predict/operations/contest.hpp"
@@ -42,15 +43,12 @@ class OffsetModel {
  public:
   void take(const FilePlace& place, std::int64_t offset);
 
-  std::int64_t next(const FilePlace& place) const { return said(contest_.best(), place); }
-  void giveUp();
-  // Of the way that is believed.
-  std::size_t symbolCount() const {
-    const std::size_t way = contest_.best();
-    if (way == kRelative) return gaps_.symbolCount();
-    return way == kAbsolute ? offsets_.symbolCount() : 0;
+  std::int64_t next(const FilePlace& place) const {
+    return others_ == nullptr ? place.end : said(*others_, best(), place);
   }
-  std::size_t memoryBytes() const { return gaps_.memoryBytes() + offsets_.memoryBytes(); }
+  // Of the way that is believed.
+  std::size_t symbolCount() const;
+  std::size_t memoryBytes() const;
 
   // The offsets that follow, one after the other, each after what happened in between. Ends when
   // the model takes an offset.
@@ -77,16 +75,25 @@ class OffsetModel {
     kStride,
     kWays = kStride + kMostAgo
   };
-  std::int64_t said(std::size_t way, const FilePlace& place) const;
-  std::int64_t ago(std::size_t operations) const {
-    return before_[(count_ - operations) % before_.size()];
-  }
+  // All but the consecutive way: made when that has been wrong, which saves time and memory where
+  // it never is. The first offset of a transition does not count: where a file's data begins.
+  struct Others {
+    NumberModel gaps;
+    NumberModel offsets;
+    Contest<kWays> contest{1.5F};
+    std::array<std::int64_t, std::size_t{2} * kMostAgo> before{};
+    std::uint64_t count = 0;
 
-  NumberModel gaps_;
-  NumberModel offsets_;
-  Contest<kWays> contest_{1.5F};
-  std::array<std::int64_t, std::size_t{2} * kMostAgo> before_{};
-  std::uint64_t count_ = 0;
+    std::int64_t ago(std::size_t operations) const {
+      return before[(count - operations) % before.size()];
+    }
+  };
+  static std::int64_t said(const Others& others, std::size_t way, const FilePlace& place);
+  std::size_t best() const { return others_ == nullptr ? kConsecutive : others_->contest.best(); }
+
+  std::uint64_t consecutive_ = 0;  // offsets, before there are others
+  bool is_first_ = true;
+  std::unique_ptr<Others> others_;
 };
 
 }  // namespace omnio::predict

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <limits>
 #include <map>
 #include <memory>
@@ -50,17 +51,23 @@ class RankReplay {
         threads_(reader_.logs()),
         files_(processes.size()),
         live_bytes_(processes.size()),
-        logs_(processes.size()) {
+        logs_(processes.size()),
+        idle_(processes.size()) {
     for (std::size_t log = 0; log < reader_.logs(); ++log) ++logs_[reader_.processOf(log)];
   }
 
   void replay() {
+    std::size_t last = 0;
     while (const Operation* const operation = reader_.next()) {
-      const std::size_t log = reader_.log();
-      take(log, *operation);
-      if (reader_.isAtEnd(log)) finish(log);
+      // The reader has looked behind the last operation by now.
+      if (reader_.log() != last && reader_.isAtEnd(last)) end(last);
+      last = reader_.log();
+      take(last, *operation);
     }
-    for (std::size_t log = 0; log < threads_.size(); ++log) finish(log);
+    for (std::size_t log = 0; log < threads_.size(); ++log) end(log);
+    for (std::size_t process = 0; process < idle_.size(); ++process) {
+      for (const std::unique_ptr<Thread>& thread : idle_[process]) finish(process, *thread);
+    }
   }
 
   RunScores scores;
@@ -111,7 +118,14 @@ class RankReplay {
     std::unique_ptr<Thread>& thread = threads_[log];
     const std::size_t process = reader_.processOf(log);
     if (!thread) {
-      thread = std::make_unique<Thread>(ahead_, OperationModel::kMostBytes / logs_[process]);
+      ++cost.threads;
+      std::deque<std::unique_ptr<Thread>>& idle = idle_[process];
+      if (idle.empty()) {
+        thread = std::make_unique<Thread>(ahead_, OperationModel::kMostBytes / logs_[process]);
+      } else {
+        thread = std::move(idle.front());
+        idle.pop_front();
+      }
     }
     ThreadReplay& replay = thread->replay;
     live_bytes_[process] -= replay.operations() == 0 ? 0 : replay.model().memoryBytes();
@@ -136,31 +150,32 @@ class RankReplay {
     }
   }
 
-  void finish(std::size_t log) {
-    if (!threads_[log]) return;
-    const std::unique_ptr<Thread> thread = std::move(threads_[log]);
-    const ThreadReplay& replay = thread->replay;
+  // The thread that begins next in the process goes on with the model: some programs make threads
+  // anew in each turn.
+  void end(std::size_t log) {
+    if (threads_[log]) idle_[reader_.processOf(log)].push_back(std::move(threads_[log]));
+  }
+
+  void finish(std::size_t process, Thread& thread) {
+    const ThreadReplay& replay = thread.replay;
     const pattern::StarSequitur& grammar = replay.model().grammar();
-    const std::size_t process = reader_.processOf(log);
-    live_bytes_[process] -= replay.model().memoryBytes();
     const bool has_stopped =
         grammar.droppedLength() == 0 && replay.learning().hasStopped(replay.operations());
-    cost.add({.threads = 1,
+    cost.add({.models = 1,
               .stopped = has_stopped ? 1U : 0U,
               .dropped = grammar.droppedLength(),
               .symbols = grammar.symbolCount(),
               .rules = grammar.ruleCount(),
               .most_symbols = replay.mostSymbols(),
-              .update_ns = replay.updateNs(),
-              .updates_measured = replay.updatesMeasured()});
+              .update_times = replay.updateTimes()});
     pages.fetched += replay.readAhead().fetchedPages();
     pages.used += replay.readAhead().usedPages();
-    put(thread->all, replay.learning(), has_stopped, scores);
-    if (!thread->files.empty()) {
-      const std::size_t needed = thread->files.rbegin()->first + 1;
+    put(thread.all, replay.learning(), has_stopped, scores);
+    if (!thread.files.empty()) {
+      const std::size_t needed = thread.files.rbegin()->first + 1;
       if (files_[process].size() < needed) files_[process].resize(needed);
     }
-    for (auto& [family, phased] : thread->files) {
+    for (auto& [family, phased] : thread.files) {
       put(phased, replay.learning(), has_stopped, files_[process][family]);
     }
   }
@@ -171,11 +186,12 @@ class RankReplay {
   HitTimeline& timeline_;
   event::PathTable paths_;
   OperationReader reader_;
-  std::vector<std::unique_ptr<Thread>> threads_;  // by log
-  std::vector<std::vector<RunScores>> files_;     // by process and family
-  std::vector<std::size_t> live_bytes_;           // by process
-  std::vector<std::size_t> logs_;                 // by process: how many it has
-  std::vector<std::optional<bool>> has_file_;     // by FileId
+  std::vector<std::unique_ptr<Thread>> threads_;           // by log
+  std::vector<std::vector<RunScores>> files_;              // by process and family
+  std::vector<std::size_t> live_bytes_;                    // by process
+  std::vector<std::size_t> logs_;                          // by process: how many it has
+  std::vector<std::deque<std::unique_ptr<Thread>>> idle_;  // by process: their threads have ended
+  std::vector<std::optional<bool>> has_file_;              // by FileId
 };
 
 std::string nameOfRank(const Processes& processes, std::optional<int> rank) {
@@ -238,6 +254,7 @@ void RunScores::add(const RunScores& other) {
 
 void ModelCost::add(const ModelCost& other) {
   threads += other.threads;
+  models += other.models;
   stopped += other.stopped;
   dropped += other.dropped;
   if (other.symbols > symbols) {
@@ -246,8 +263,7 @@ void ModelCost::add(const ModelCost& other) {
   }
   most_symbols = std::max(most_symbols, other.most_symbols);
   bytes = std::max(bytes, other.bytes);
-  update_ns += other.update_ns;
-  updates_measured += other.updates_measured;
+  update_times.add(other.update_times);
 }
 
 base::Result<Prediction> predictOperations(const tracefile::Trace& trace,

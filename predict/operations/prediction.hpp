@@ -43,19 +43,16 @@ struct RunScores {
 // What the models of a rank cost.
 struct ModelCost {
   std::uint64_t threads = 0;  // that had operations
-  std::uint64_t stopped = 0;  // of these: their grammar stopped growing
+  std::uint64_t models = 0;   // a thread may go on with that of one that has ended
+  std::uint64_t stopped = 0;  // models whose grammar stopped growing
   std::uint64_t dropped = 0;  // operations that grammars had to forget
   std::size_t symbols = 0;    // of the largest grammar, at its end
   std::size_t rules = 0;
   std::size_t most_symbols = 0;  // that one had at any time
   std::size_t bytes = 0;         // of the models of a process, at most
-  double update_ns = 0;          // the sum of those that were measured
-  std::uint64_t updates_measured = 0;
+  UpdateTimes update_times;      // some of them
 
   void add(const ModelCost& other);
-  double nsAnUpdate() const {
-    return updates_measured == 0 ? 0 : update_ns / static_cast<double>(updates_measured);
-  }
 };
 
 // The kernel's pages that were read ahead, and those that a read asked for later.

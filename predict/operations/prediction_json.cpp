@@ -92,13 +92,14 @@ class Document {
   void put(const ModelCost& cost, const ReadAheadPages& pages) {
     json_.object("model", [&] {
       json_.put("threads", cost.threads);
-      json_.put("threads_that_stopped_growing", cost.stopped);
+      json_.put("models", cost.models);
+      json_.put("models_that_stopped_growing", cost.stopped);
       json_.put("symbols", cost.symbols);
       json_.put("rules", cost.rules);
       json_.put("most_symbols", cost.most_symbols);
       json_.put("forgotten_operations", cost.dropped);
       json_.put("bytes", cost.bytes);
-      json_.put("update_ns", mean(cost.update_ns, cost.updates_measured));
+      json_.put("update_ns", cost.update_times.median());
     });
     json_.object("read_ahead_pages", [&] {
       json_.put("fetched", pages.fetched);

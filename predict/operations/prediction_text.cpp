@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -137,13 +138,17 @@ void appendCost(std::string& out, const Prediction& prediction) {
                  base::counted(cost.symbols, "symbol", "symbols"),
                  base::counted(cost.rules, "rule", "rules"));
   fmt::format_to(into, "  It stopped growing in {} of {}\n", cost.stopped,
-                 base::counted(cost.threads, "thread", "threads"));
+                 base::counted(cost.models, "model", "models"));
   if (cost.dropped > 0) {
     fmt::format_to(into, "  {} had to be forgotten, since its memory is bounded\n",
                    base::counted(cost.dropped, "operation", "operations"));
   }
-  fmt::format_to(into, "Memory of the models of a process: at most {}; an update takes {}\n",
-                 base::humanBytes(static_cast<double>(cost.bytes)), time(cost.nsAnUpdate()));
+  fmt::format_to(into, "Memory of the models of a process: at most {}\n",
+                 base::humanBytes(static_cast<double>(cost.bytes)));
+  if (const std::optional<std::uint64_t> median = cost.update_times.median()) {
+    fmt::format_to(into, "An update of a model takes {} (median)\n",
+                   time(static_cast<double>(*median)));
+  }
   const Score& own = prediction.total.of(Way::kGrammar);
   if (own.gaps > 0) {
     const auto gaps = static_cast<double>(own.gaps);

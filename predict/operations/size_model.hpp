@@ -24,7 +24,6 @@ class SizeModel {
   std::int64_t next() const { return said(contest_.best()); }
   // Average, variance, minimum and maximum of all.
   const Moments& moments() const { return moments_; }
-  void giveUp() { numbers_.giveUp(); }
   std::size_t symbolCount() const { return numbers_.symbolCount(); }
   std::size_t memoryBytes() const { return numbers_.memoryBytes(); }
 

@@ -94,10 +94,9 @@ void ThreadReplay::update(const Operation& operation) {
   const bool is_measured = operations_ % kMeasuredOf == 0;
   const auto begin = is_measured ? Clock::now() : Clock::time_point();
   model_.take(operation);
-  if (is_measured) {
-    update_ns_ += std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
-    ++updates_measured_;
-  }
+  if (!is_measured) return;
+  const auto time = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin);
+  update_times_.add(static_cast<std::uint64_t>(time.count()));
 }
 
 const Scores& ThreadReplay::take(const Operation& operation) {

@@ -15,6 +15,7 @@
 #include "predict/operations/predictor.hpp"
 #include "predict/operations/read_ahead.hpp"
 #include "predict/operations/score.hpp"
+#include "predict/operations/update_times.hpp"
 
 namespace omnio::predict {
 
@@ -32,9 +33,8 @@ class ThreadReplay {
   const Learning& learning() const { return learning_; }
   std::uint64_t operations() const { return operations_; }
   const ReadAhead& readAhead() const { return read_ahead_; }
-  // The time that an update of the model takes, measured now and then: ns, and how often.
-  double updateNs() const { return update_ns_; }
-  std::uint64_t updatesMeasured() const { return updates_measured_; }
+  // Of the model, measured now and then.
+  const UpdateTimes& updateTimes() const { return update_times_; }
   std::size_t mostBytes() const { return most_bytes_; }  // of the model
   std::size_t mostSymbols() const { return most_symbols_; }
 
@@ -63,8 +63,7 @@ class ThreadReplay {
   Learning learning_;
   std::optional<Operation> last_;
   std::uint64_t operations_ = 0;
-  double update_ns_ = 0;
-  std::uint64_t updates_measured_ = 0;
+  UpdateTimes update_times_;
   std::size_t most_bytes_ = 0;
   std::size_t most_symbols_ = 0;
 };

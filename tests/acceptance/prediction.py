@@ -97,7 +97,7 @@ def checkCase(checks, work, case):
                 checks.that(own["hit_ratio"][0] >= 99.4, f"{case.name}: hit ratio {own['hit_ratio'][0]}")
     model = document["total"]["model"]
     if case.is_periodic:
-        checks.equal(model["threads_that_stopped_growing"], model["threads"], f"{case.name}: the grammar stops growing")
+        checks.equal(model["models_that_stopped_growing"], model["models"], f"{case.name}: the grammar stops growing")
     checks.that(0 < model["bytes"] <= 1 << 20, f"{case.name}: {model['bytes']} bytes of memory")
 
 

@@ -75,6 +75,7 @@ TEST(Prediction, RanksAndFilesAddUpToTheTotal) {
   EXPECT_EQ(own.offsets_right, own.placed);  // the sizes alternate, the bytes are contiguous
   EXPECT_GT(own.sizes_right + 3 * 8, own.sized);
   EXPECT_EQ(prediction->cost.threads, 3U);
+  EXPECT_EQ(prediction->cost.models, 3U);
   EXPECT_EQ(prediction->cost.stopped, 3U);
   const Score& settled = prediction->total.settledOf(Way::kGrammar);
   EXPECT_EQ(settled.gap_error_ns, 0);

@@ -4,6 +4,7 @@
 
 #include "predict/operations/hit_timeline.hpp"
 #include "predict/operations/operation.hpp"
+#include "predict/operations/update_times.hpp"
 
 namespace omnio::predict {
 namespace {
@@ -56,6 +57,17 @@ TEST(PhasedScore, KeepsWhatComesAfterTheFirstPeriod) {
   EXPECT_EQ(all.settled(learning).operations, 1000U - 300 + 1);
   EXPECT_EQ(rare.whole().operations, 10U);
   EXPECT_EQ(rare.settled(learning).operations, 7U);
+}
+
+TEST(UpdateTimes, MedianIsAtMostAnEighthTooLarge) {
+  UpdateTimes times;
+  EXPECT_FALSE(times.median());
+  for (std::uint64_t ns = 1; ns <= 1001; ++ns) times.add(ns);
+  UpdateTimes more;
+  more.add(std::uint64_t{1} << 60);
+  times.add(more);
+  EXPECT_GE(*times.median(), 501U);
+  EXPECT_LE(*times.median(), 501U + 501 / 8);
 }
 
 TEST(HitTimeline, KeepsItsSumsWhenItWidens) {
