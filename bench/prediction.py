@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Prints the tables of docs/prediction.md: how well omnio predict predicts the operations of programs, beside the
-baselines.
+"""Prints the tables of docs/prediction.md: how well omnio predict predicts the operations of
+programs, beside the baselines.
 
   bench/prediction.py [--only NAME,...] [--keep DIR] [--build DIR]
 
-The programs are those of tests/acceptance/prediction.py, with more turns. --keep keeps their traces.
+The programs are those of tests/acceptance/prediction.py, with more turns. --keep keeps their
+traces.
 """
 
 import argparse
@@ -14,7 +15,8 @@ import tempfile
 
 from runs import BUILD
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "tests", "acceptance"))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, os.pardir, "tests", "acceptance"))
 
 WAYS = ("grammar", "same_as_last", "contiguous", "patterns", "read_ahead")
 
@@ -40,7 +42,8 @@ def costs(name, document):
     model, own = document["total"]["model"], document["total"]["whole_run"]["grammar"]
     stopped = model["models_that_stopped_growing"] == model["models"]
     error = own["size_error"]
-    cells = [name, share(own["contexts_right"], own["operations"]), share(own["whole_right"], own["operations"]),
+    cells = [name, share(own["contexts_right"], own["operations"]),
+             share(own["whole_right"], own["operations"]),
              share(own["sizes_right"], own["sized"]), "-" if error is None else f"{error:.3f}",
              str(model["most_symbols"]), "yes" if stopped else "no", f"{model['bytes'] / 1024:.0f}",
              f"{model['update_ns'] / 1000:.1f}"]
@@ -67,16 +70,17 @@ def main():
                 continue
             document = predicted(case.record(chosen.keep or work, case.turns[0]))
             first.append(row(case.name, "whole run", document["total"]["whole_run"]))
-            if document["total"]["after_first_period"]["grammar"]["operations"] > 0:
-                first.append(row("", "after the first period", document["total"]["after_first_period"]))
+            after = document["total"]["after_first_period"]
+            if after["grammar"]["operations"] > 0:
+                first.append(row("", "after the first period", after))
             second.append(costs(case.name, document))
-    print("| program | part | operations | offsets right (%): grammar | same as last | contiguous | patterns | "
-          "read-ahead | hit ratio (%): grammar | same as last | contiguous | patterns | read-ahead | "
-          "grammar, next 8 |")
+    print("| program | part | operations | offsets right (%): grammar | same as last | "
+          "contiguous | patterns | read-ahead | hit ratio (%): grammar | same as last | contiguous | patterns | "
+          "read-ahead | grammar, next 8 |")
     print("|---|---|" + "---:|" * 12)
     print("\n".join(first))
-    print("\n| program | contexts (%) | whole (%) | sizes (%) | E_size | symbols | stops growing | KiB | "
-          "us an update |")
+    print("\n| program | contexts (%) | whole (%) | sizes (%) | E_size | symbols | stops growing | "
+          "KiB | us an update |")
     print("|---|" + "---:|" * 5 + "---|---:|---:|")
     print("\n".join(second))
 

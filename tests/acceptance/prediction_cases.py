@@ -1,4 +1,6 @@
-"""Programs whose operations omnio predict predicts: what the test and the table (bench/prediction.py) share."""
+"""Programs whose operations omnio predict predicts: what the test and the table
+(bench/prediction.py) share.
+"""
 
 import json
 import os
@@ -26,8 +28,8 @@ run {steps}
 
 
 class Case:
-    """A program. `turns`: of the table, then of the test. `alternates`: offsets go to and fro between
-    variables; `is_periodic`: the same turn comes again and again."""
+    """A program. `turns`: of the table, then of the test. `alternates`: offsets go to and fro
+    between variables; `is_periodic`: the same turn comes again and again."""
 
     def __init__(self, name, command, turns, is_periodic=True, alternates=False, dumps=None):
         self.name, self.command, self.turns = name, command, turns
@@ -60,17 +62,18 @@ def ofRanks(ranks, *words):
 
 
 def lammps(_):
-    return ofRanks(RANKS, shutil.which("lmp"), "-in", "in.melt", "-log", "log.lammps", "-screen", "none")
+    return ofRanks(RANKS, shutil.which("lmp"), "-in", "in.melt", "-log", "log.lammps", "-screen",
+                   "none")
 
 
 CASES = [
-    Case("LAMMPS", lammps, (1800, 300), dumps=DUMPS),
+    Case("LAMMPS", lammps, (1800, 600), dumps=DUMPS),
     Case("LAMMPS usual dumps", lammps, (1800, 300), dumps=USUAL_DUMPS),
     Case("restart writer", patterns("restart"), (1500, 150), alternates=True),
     Case("planes in turn", patterns("planes"), (5000, 500), alternates=True),
     Case("BT-IO simple",
-         lambda turns: ofRanks(RANKS, program("c_kernels"), "btio-simple", "12", str(turns)), (40, 8),
-         alternates=True),
+         lambda turns: ofRanks(RANKS, program("c_kernels"), "btio-simple", "12", str(turns)),
+         (40, 8), alternates=True),
     Case("stream with seeks", patterns("stream"), (1000, 100)),
     Case("appended log", patterns("append"), (2000, 200)),
     Case("irregular", patterns("irregular", "7"), (5000, 500), is_periodic=False),
