@@ -22,8 +22,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/base/integers.hpp"
-
 namespace omnio::pattern {
 
 template <typename List>
@@ -31,10 +29,11 @@ class LoopRecognition {
  protected:
   static constexpr std::size_t kNone = SIZE_MAX;
 
-  // The list has one more part. `body_length`: parts in its body; 0 for an item.
+  // The list has one more part. The lower bits of its key are mixed well. `body_length`: parts in
+  // its body; 0 for an item.
   void pushed(std::uint64_t key, std::size_t body_length) {
     const std::size_t at = entries_.size();
-    entries_.push_back({.key = static_cast<std::uint32_t>(base::mixed(key))});
+    entries_.push_back({.key = static_cast<std::uint32_t>(key)});
     if (body_length > 0) {
       loops_.push_back({static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(body_length)});
     }

@@ -1,6 +1,7 @@
 #include "core/pattern/nest_finder.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "core/base/integers.hpp"
@@ -30,7 +31,7 @@ void NestFinder::Element::mark() {
 
 // In two turns, parts are like each other, and so are those before them.
 std::uint64_t NestFinder::keyOf(std::size_t at) const {
-  return base::mixed(likes_[at], at == 0 ? 0 : likes_[at - 1]);
+  return likes_[at] ^ std::rotl(at == 0 ? 0 : likes_[at - 1], 17);
 }
 
 void NestFinder::push(Element element) {

@@ -186,8 +186,8 @@ void AccessPatterns::lookUp() {
 }
 
 // A structure that explains enough goes first; then the beginning of one, or the structure that was
-// right until now; then correlations, accesses without a gap, and the
-// structure that is only a guess.
+// right until now; then correlations, accesses without a gap, and the structure that is only a
+// guess.
 AccessPatterns::Source AccessPatterns::source() const {
   if (cursor_.isSet() && support_ >= kStructured) return Source::kCursor;
   if (held_.isSet()) return cursor_.isSet() ? Source::kCursor : Source::kHeldCursor;

@@ -70,17 +70,30 @@ LoopList::BodyId LoopList::requestId(std::uint64_t bytes) {
   return last_request_;
 }
 
+// Most requests are the next turn of the loop before them.
+bool LoopList::continuesLast(std::int64_t offset, std::uint64_t bytes) const {
+  if (elements_.empty()) return false;
+  const Element& last = elements_.back();
+  return last.length == 1 && bytesOf(last) == bytes && offset == last.next() &&
+         !bodyOf(last).front().isLoop();
+}
+
 void LoopList::add(std::int64_t offset, std::uint64_t bytes) {
+  if (continuesLast(offset, bytes)) {
+    ++elements_.back().count;
+    fold(most_in_body_);
+    return;
+  }
   elements_.push_back({.start = offset, .body = requestId(bytes)});
   pushed(keyOf(elements_.size() - 1), 0);
   fold(most_in_body_);
 }
 
-// In two turns, parts are as far from those before them.
+// In two turns, parts are as far from those before them. More turns of a loop do not change it.
 std::uint64_t LoopList::keyOf(std::size_t at) const {
   const Element& element = elements_[at];
   const std::int64_t before = at == 0 ? 0 : elements_[at - 1].start;
-  return base::mixed(element.body, element.count, static_cast<std::uint64_t>(element.stride),
+  return base::mixed(element.body * base::kGoldenStep ^
                      static_cast<std::uint64_t>(wrappedDifference(element.start, before)));
 }
 
@@ -97,10 +110,9 @@ bool LoopList::continuesLoop(std::size_t at) const {
 }
 
 void LoopList::takeTurn(std::size_t at) {
-  popped(elements_.size() - at);
+  popped(elements_.size() - 1 - at);
   ++elements_[at].count;
   elements_.resize(at + 1);
-  pushed(keyOf(at), elements_[at].length);
 }
 
 // Whether the last so many turns of that many elements are the same, at one distance.

@@ -50,8 +50,8 @@ class LoopList : private LoopRecognition<LoopList> {
   std::uint64_t bytesOf(const Element& element) const { return bodies_[element.body].bytes; }
   std::uint64_t requestsOf(const Element& element) const;
   Part partOf(const Element& element) const;
-  // The latest element before this one that is like it, and as far from the one before it; kNone:
-  // there is none. Another one may be named once in 2^32 times.
+  // The latest element before this one that has the same body, and is as far from the one before
+  // it; kNone: there is none. Once in 2^32 times it is another one.
   std::size_t previousRepeat(std::size_t at) const { return previousAlike(at); }
   using LoopRecognition::kNone;
 
@@ -77,6 +77,7 @@ class LoopList : private LoopRecognition<LoopList> {
   void indexAll();
   BodyId requestId(std::uint64_t bytes);
 
+  bool continuesLast(std::int64_t offset, std::uint64_t bytes) const;
   std::uint64_t keyOf(std::size_t at) const;
   bool continuesLoop(std::size_t at) const;
   void takeTurn(std::size_t at);
