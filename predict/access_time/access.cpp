@@ -1,28 +1,46 @@
 #include "predict/access_time/access.hpp"
 
 #include <cstddef>
+#include <map>
+
+#include "core/base/repeats.hpp"
 
 namespace omnio::access_time {
 
 namespace {
 
-double meanOfSample(const predict::Cell& cell) {
-  double sum_ns = 0, count = 0;
-  for (const predict::AccessRun& run : cell.runs) {
-    for (const std::int64_t time_ns : run.times_ns) sum_ns += static_cast<double>(time_ns);
-    count += static_cast<double>(run.times_ns.size());
+// Far longer: so many times the median. Rare: at most this part of the cell's accesses, or one.
+constexpr double kFar = 10, kRare = 0.03;
+
+// Gives the rare accesses of one cell the median time. Returns what they took more.
+double takeRare(Samples::iterator begin, Samples::iterator end) {
+  std::vector<double> times;
+  for (auto sample = begin; sample != end; ++sample) times.push_back(sample->seconds);
+  if (times.empty()) return 0;
+  const double median = base::medianOf(times);
+  std::size_t far = 0;
+  for (const double time : times) far += time > kFar * median ? 1 : 0;
+  if (far > 1 && static_cast<double>(far) > kRare * static_cast<double>(times.size())) return 0;
+  double taken = 0;
+  for (auto sample = begin; sample != end; ++sample) {
+    if (sample->seconds <= kFar * median) continue;
+    taken += sample->seconds - median;
+    sample->seconds = median;
   }
-  return count > 0 ? sum_ns / count : 0;
+  return taken;
 }
 
 }  // namespace
 
-Samples samplesOf(const predict::Calibration& calibration, bool exact) {
+Samples samplesOf(const predict::Calibration& calibration, bool shares_rare) {
   constexpr double kNs = 1e-9;
+  struct Sums {
+    double rare = 0, others = 0;
+  };
+  std::map<CellOperation, Sums> sums;
   Samples samples;
   for (const predict::Cell& cell : calibration.cells) {
-    const double mean_ns = meanOfSample(cell);
-    const double stretch = exact && mean_ns > 0 ? cell.all.meanNs() / mean_ns : 1;
+    const std::size_t first = samples.size();
     for (const predict::AccessRun& run : cell.runs) {
       std::int64_t start_ns = run.begin_ns;
       for (std::size_t i = 0; i < run.times_ns.size(); ++i) {
@@ -33,7 +51,7 @@ Samples samplesOf(const predict::Calibration& calibration, bool exact) {
                                  .bytes = static_cast<double>(cell.key.bytes),
                                  .delta_offset = 0,
                                  .processes = static_cast<double>(cell.key.processes)},
-                      .seconds = static_cast<double>(run.times_ns[i]) * stretch * kNs,
+                      .seconds = static_cast<double>(run.times_ns[i]) * kNs,
                       .round = static_cast<int>(run.round),
                       .start_ns = start_ns,
                       .process = static_cast<int>(run.process)};
@@ -42,6 +60,17 @@ Samples samplesOf(const predict::Calibration& calibration, bool exact) {
         samples.push_back(sample);
       }
     }
+    if (!shares_rare) continue;
+    const auto begin = samples.begin() + static_cast<std::ptrdiff_t>(first);
+    Sums& of_operation = sums[cell.key.operation];
+    of_operation.rare += takeRare(begin, samples.end());
+    for (auto sample = begin; sample != samples.end(); ++sample) {
+      of_operation.others += sample->seconds;
+    }
+  }
+  for (Sample& sample : samples) {
+    const Sums& of_operation = sums[sample.access.operation];
+    if (of_operation.others > 0) sample.seconds *= 1 + of_operation.rare / of_operation.others;
   }
   return samples;
 }

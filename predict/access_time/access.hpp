@@ -55,8 +55,11 @@ struct Sample {
 };
 using Samples = std::vector<Sample>;
 
-// The sample of a calibration, of all cells. `exact`: times are stretched so that the mean of each
-// cell is that of all of its accesses, and not that of the sample alone.
-Samples samplesOf(const predict::Calibration& calibration, bool exact);
+// The sample of a calibration, of all cells. `shares_rare`: the time of rare accesses that took far
+// longer than the others of their cell (a process lost its processor, a disk had a hiccup) is
+// shared out among all cells of the operation, by their time. Where it happened to strike in a cell
+// of few accesses, the mean of that would be many times too long; all together it is as much as it
+// was.
+Samples samplesOf(const predict::Calibration& calibration, bool shares_rare);
 
 }  // namespace omnio::access_time

@@ -25,6 +25,8 @@ namespace {
 constexpr double kStructure = 0.15;
 // Twice a standard deviation has 95 of 100 values.
 constexpr double kSpread = 2;
+// A standard deviation over the median of the absolute values, where these are normal.
+constexpr double kOfNormal = 1.4826;
 
 std::string nameOfFile(const std::filesystem::path& path) { return base::printable(path.native()); }
 
@@ -125,7 +127,6 @@ double spreadOfRounds(const AccessTimes& times, const IoProfile& profile) {
   if (ratios.size() < 2) return 0;
   // From the median of the distances from the median: the first rounds have few accesses, and one
   // that the machine held up says little of the target.
-  constexpr double kOfNormal = 1.4826;  // a standard deviation, of values that are normal
   const double middle = base::medianOf(ratios);
   for (double& ratio : ratios) ratio = std::abs(ratio / middle - 1);
   const double deviation = kOfNormal * base::medianOf(ratios);
@@ -133,10 +134,11 @@ double spreadOfRounds(const AccessTimes& times, const IoProfile& profile) {
   return deviation * std::sqrt(1 + 1 / static_cast<double>(ratios.size()));
 }
 
-double rootMeanSquare(const std::vector<double>& values) {
-  double squares = 0;
-  for (const double value : values) squares += value * value;
-  return values.empty() ? 0 : std::sqrt(squares / static_cast<double>(values.size()));
+// A standard deviation, from the median of the absolute errors.
+double spreadOfErrors(std::vector<double> errors) {
+  if (errors.empty()) return 0;
+  for (double& error : errors) error = std::abs(error);
+  return kOfNormal * base::medianOf(std::move(errors));
 }
 
 Uncertainty uncertaintyOf(const AccessTimes& times, const IoProfile& profile) {
@@ -146,7 +148,10 @@ Uncertainty uncertaintyOf(const AccessTimes& times, const IoProfile& profile) {
     if (use.access.movesData() && !times.isOnGrid(use.access)) between += use.seconds;
   }
   Uncertainty result{.rounds = kSpread * spreadOfRounds(times, profile), .structure = kStructure};
-  if (all > 0) result.model = between / all * rootMeanSquare(times.errors().cells);
+  if (all > 0) {
+    result.model =
+        kSpread * TotalErrors::kPartOfGap * between / all * spreadOfErrors(times.errors().cells);
+  }
   if (times.noise()) result.noise = kSpread * times.noise()->floor_percent / 100;
   return result;
 }

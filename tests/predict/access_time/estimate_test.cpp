@@ -261,6 +261,36 @@ TEST_F(EstimateTest, RefusesWhatIsNeitherAModelNorASchedule) {
             "s.json: line 1, column 3");
 }
 
+// One access in a cell of few took a thousand times as long: the mean of the cell would be 30 times
+// too long. All together it is as much as it was.
+TEST_F(EstimateTest, SharesOutTheTimeOfRareAccesses) {
+  predict::Calibration calibration = calibration_;
+  const Samples before = samplesOf(calibration, false);
+  double all_before = 0, all_after = 0, cell_before = 0, cell_after = 0;
+  for (predict::Cell& cell : calibration.cells) {
+    const bool is_hit = cell.key.operation == CellOperation::kWrite && cell.key.bytes == 4096 &&
+                        cell.key.processes == 1 && cell.key.order == AccessOrder::kSequential;
+    if (is_hit) cell.runs.front().times_ns.front() *= 1000;
+  }
+  const auto is_of_cell = [](const Sample& sample) {
+    return sample.access.bytes == 4096 && sample.access.processes == 1 &&
+           sample.access.order == AccessOrder::kSequential;
+  };
+  const auto add = [&](const Samples& samples, double& all, double& cell) {
+    for (const Sample& sample : samples) {
+      if (sample.access.operation != CellOperation::kWrite) continue;
+      all += sample.seconds;
+      if (is_of_cell(sample)) cell += sample.seconds;
+    }
+  };
+  double unused = 0;
+  add(samplesOf(calibration, false), all_before, unused);
+  add(before, unused, cell_before);
+  add(samplesOf(calibration, true), all_after, cell_after);
+  EXPECT_NEAR(all_after / all_before, 1, 1e-9);
+  EXPECT_NEAR(cell_after / cell_before, 1, 0.1);
+}
+
 // 0.1 ms a request, and each name is looked up again each time: the calibration's own paths have
 // three names below the target, the application's have one or two.
 TEST_F(EstimateTest, CountsTheNamesThatAreLookedUp) {
