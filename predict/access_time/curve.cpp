@@ -27,7 +27,11 @@ double Curve::at(double bytes) const {
     return between(bytes, below->first, below->second.value(), above->first, above->second.value());
   }
   const double last = below->second.value();
-  if (below == points_.begin()) return last * std::max(1.0, bytes / std::max(below->first, 1.0));
+  // Of one size alone: below some size a latency is most of the time.
+  constexpr double kLatencyBytes = 64 << 10;
+  if (below == points_.begin()) {
+    return last * std::max(1.0, bytes / std::max(below->first, kLatencyBytes));
+  }
   const auto before = std::prev(below);
   const double slope =
       std::max(0.0, (last - before->second.value()) / (below->first - before->first));

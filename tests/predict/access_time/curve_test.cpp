@@ -27,9 +27,14 @@ TEST(Curve, StaysBelowTheSmallestAndGoesOnAboveTheLargest) {
 
 TEST(Curve, OfOneSizeGrowsWithTheBytes) {
   Curve curve;
-  curve.add(1000, 2);
+  curve.add(1 << 20, 2);
   EXPECT_DOUBLE_EQ(curve.at(10), 2);
-  EXPECT_DOUBLE_EQ(curve.at(3000), 6);
+  EXPECT_DOUBLE_EQ(curve.at(3 << 20), 6);
+  // One byte takes as long as a page does, and a MiB not a million times as long.
+  Curve of_one_byte;
+  of_one_byte.add(1, 2);
+  EXPECT_DOUBLE_EQ(of_one_byte.at(4096), 2);
+  EXPECT_DOUBLE_EQ(of_one_byte.at(1 << 20), 32);
 }
 
 TEST(CurvesByProcesses, AreStraightBetweenNumbersOfProcesses) {
