@@ -39,6 +39,7 @@ struct GivenOption {
   std::optional<base::OptionHandle> option;
   std::vector<std::string> words;
   bool is_on = false;  // of a switch
+  std::string word;    // of one that may have a value
 };
 
 struct Request {
@@ -66,6 +67,7 @@ std::optional<int> settle(Request& request) {
     GivenOption& given = request.given[static_cast<std::size_t>(setting.id)];
     if (given.option->count() == 0) continue;
     if (setting.type == wire::SettingType::kSwitch) given.words = {given.is_on ? "yes" : "no"};
+    if (setting.type == wire::SettingType::kFrames) given.words = {given.word};
     values.take(setting.id, given.words, setting.option);
   }
   return std::nullopt;
@@ -247,6 +249,12 @@ void addSetting(base::Command command, const wire::Setting& setting, GivenOption
   if (setting.type == wire::SettingType::kSwitch) {
     given.option =
         command.flag(fmt::format("{},!--no-{}", name, name.substr(2)), given.is_on, setting.help);
+    return;
+  }
+  if (setting.type == wire::SettingType::kFrames) {
+    given.option =
+        command.flagWithWord(name, given.word, setting.help)
+            .check([&setting](const std::string& word) { return complaintAbout(setting, word); });
     return;
   }
   const bool is_output = setting.id == wire::SettingId::kOutput;

@@ -81,6 +81,10 @@ std::string complaintAbout(const Setting& setting, const std::string& word) {
     case SettingType::kWhenSlow:
       if (wire::parseWhenSlow(word)) return {};
       return complain("is neither wait nor drop");
+    case SettingType::kFrames:
+      if (wire::parseFrames(word)) return {};
+      return complain(fmt::format("is not a number of frames: use yes, no, or 0 to {}",
+                                  wire::kMostStackFrames));
   }
   return {};
 }

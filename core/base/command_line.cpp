@@ -279,6 +279,12 @@ OptionHandle Command::flag(const std::string& names, bool& value, const std::str
   return {app_->add_flag(names, value, help), state_};
 }
 
+OptionHandle Command::flagWithWord(const std::string& names, std::string& word,
+                                   const std::string& help) const {
+  return {app_->add_flag(names, word, help)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast),
+          state_};
+}
+
 Command Command::subcommand(const std::string& name, const std::string& help) const {
   return {app_->add_subcommand(name, help), state_};
 }

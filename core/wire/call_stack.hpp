@@ -12,10 +12,11 @@
 
 #include "core/wire/definition.hpp"
 #include "core/wire/record.hpp"
+#include "core/wire/settings.hpp"
 
 namespace omnio::wire {
 
-inline constexpr std::size_t kMostFrames = 64;
+inline constexpr std::size_t kMostFrames = kMostStackFrames;
 
 struct StackFrame {
   // As in the fact "module.N". 0: the address is in no file, and `offset` is the address itself.

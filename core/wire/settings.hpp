@@ -27,6 +27,7 @@ enum class SettingId : std::uint8_t {
   kRingDirectory,
   kLibraryDirectory,
   kExplain,
+  kCallstack,
 };
 
 enum class SettingType : std::uint8_t {
@@ -37,6 +38,7 @@ enum class SettingType : std::uint8_t {
   kSignal,
   kSize,
   kWhenSlow,  // one of two words
+  kFrames,    // how many frames of a call stack, or the words of a switch
 };
 
 struct Setting {
@@ -75,6 +77,9 @@ inline constexpr Setting kSettings[] = {
      "OMNIO_LIBRARY_DIR", "", "Where the preloaded libraries are (default: beside this program)"},
     {SettingId::kExplain, SettingType::kSwitch, false, "--explain", "OMNIO_EXPLAIN", "no",
      "Say at the end which flavour each process turned out to be, and why"},
+    {SettingId::kCallstack, SettingType::kFrames, true, "--callstack", "OMNIO_CALLSTACK", "no",
+     "Record where each call was made: the call stack, by frame pointers, or at least the return "
+     "address; at most DEPTH frames (default: no; without DEPTH: 16)"},
 };
 
 constexpr const Setting& settingOf(SettingId id) { return kSettings[static_cast<std::size_t>(id)]; }
@@ -134,6 +139,22 @@ constexpr std::optional<bool> parseSwitch(std::string_view text) {
     if (text == no) return false;
   }
   return {};
+}
+
+// The most frames that an event may have; 0 for none.
+inline constexpr std::uint32_t kMostStackFrames = 64;
+inline constexpr std::uint32_t kUsualStackFrames = 16;
+
+// How many frames: a number up to kMostStackFrames, or "yes" (the usual number) or "no" (none) as
+// parseSwitch() has them.
+constexpr std::optional<std::uint32_t> parseFrames(std::string_view text) {
+  if (const auto number = parseDigits(text)) {
+    if (*number > kMostStackFrames) return {};
+    return static_cast<std::uint32_t>(*number);
+  }
+  const std::optional<bool> is_on = parseSwitch(text);
+  if (!is_on) return {};
+  return *is_on ? kUsualStackFrames : 0;
 }
 
 // The behaviour when the log's device is slow: "wait" (false) or "drop" (true).

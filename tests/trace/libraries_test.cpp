@@ -32,6 +32,8 @@ const std::set<std::string> kLifeCycle = {
     "pthread_tryjoin_np", "pthread_timedjoin_np", "pthread_clockjoin_np",
     // By this an application stops and starts recording.
     "posix_madvise",
+    // Addresses in call stacks may mean something else after it.
+    "dlclose",
     // These may leave a record that a signal handler has interrupted.
     "longjmp", "_longjmp", "siglongjmp", "__longjmp_chk"};
 // Teams of OpenMP.

@@ -18,6 +18,7 @@
 #include "trace/runtime/ring/log_helper.hpp"
 #include "trace/runtime/ring/ring.hpp"
 #include "trace/runtime/ring/ring_memory.hpp"
+#include "trace/runtime/stack/call_stack.hpp"
 #include "trace/runtime/sys/forbidden_calls.hpp"
 #include "trace/runtime/sys/own_clone.hpp"
 #include "trace/runtime/sys/raw_syscall.hpp"
@@ -89,6 +90,7 @@ Mode start() {
   if (leavesTooLittle()) return Mode::kPassive;
   if (!makeEpochPage()) return Mode::kPassive;
   readSettings(process.settings);
+  callstack_depth.store(process.settings.callstack);
   identifyRun();
   rememberLauncher();
   useKernelClocks();
@@ -138,6 +140,7 @@ void becomeForkedChild() {
   LogHelper::forget();
   forgetContainer(true);
   forgetRings();
+  forgetStacks(thread.level > 0);
   beginImage(stopped, true);
 }
 
@@ -226,6 +229,7 @@ void finish(wire::AccountState state) {
   }
   finishStops();
   tellStalledTime();
+  tellLostStacks();
   bool all = writeOutAll();
   // Behind what was just written, which a parent that waits for this process takes over.
   if (hasContainer()) tellMovedBytes();

@@ -11,6 +11,7 @@
 #include "core/wire/container.hpp"
 #include "trace/runtime/ring/ring.hpp"
 #include "trace/runtime/settings.hpp"
+#include "trace/runtime/stack/frame_walk.hpp"
 
 namespace omnio::trace {
 
@@ -130,6 +131,7 @@ struct Thread {
   // The stack pointer of the outermost MPI call that this thread is in: what a jump or an exception
   // out of it leaves behind is noticed by it (wrap/mpi/library.hpp).
   std::uintptr_t mpi_frame = 0;
+  std::uintptr_t mpi_base = 0;  // while that is not 0: its frame pointer, or 0
   std::uint64_t mpi_calls = 0;  // that it has entered
   Polling polling;
   // The first look at an asynchronous operation, inside of an MPI call, that found it under way:
@@ -147,6 +149,13 @@ struct Thread {
   std::uint64_t own_work = 0;
   std::uint64_t own_work_until = 0;
   ThinkSample think;
+  // Where call stacks are walked: what is known of the thread's stack, whether it is the one that
+  // the process began with, and how many events were far outside of that; of another one, whether
+  // all of it is known.
+  StackBounds stack;
+  bool is_first = false;
+  bool is_whole_stack = false;
+  std::uint32_t outside_stack = 0;
   const void* last_lock = nullptr;  // the mutex that it locked last
   // Room for the path of its working directory, where it has one of its own (unshare).
   char* own_directory = nullptr;

@@ -57,6 +57,7 @@ void readSettings(Settings& settings) {
   read(SettingId::kStartStopped, wire::parseSwitch, settings.starts_stopped, refused);
   read(SettingId::kSystemClock, wire::parseSwitch, settings.system_clock, refused);
   read(SettingId::kWhenSlow, wire::parseWhenSlow, settings.drops_when_slow, refused);
+  read(SettingId::kCallstack, wire::parseFrames, settings.callstack, refused);
   read(SettingId::kToggleSignal, wire::parseSignal, settings.toggle_signal, refused);
   read(
       SettingId::kMaxLogSize,

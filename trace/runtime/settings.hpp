@@ -18,6 +18,7 @@ struct Settings {
   bool starts_stopped = false;
   bool system_clock = false;
   bool drops_when_slow = false;
+  std::uint32_t callstack = 0;     // frames; 0: none
   int toggle_signal = 0;           // 0: none
   std::uint64_t max_log_size = 0;  // bytes; 0: no limit
 };

@@ -169,6 +169,9 @@ EventCost measure() {
   EventCost cost;
   cost.event_ps = picosecondsOf(
       [&scratch](std::uint64_t i) { recordOne(scratch, static_cast<std::int64_t>(i) * 8); });
+  if (recordsStacks()) {
+    cost.event_ps += picosecondsOf([](std::uint64_t) { findStack(thread); });
+  }
   cost.clock_ps = picosecondsOf([](std::uint64_t) {
     const std::uint64_t now = ticks();
     asm volatile("" : : "r"(now) : "memory");

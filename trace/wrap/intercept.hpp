@@ -22,6 +22,7 @@
 #include "trace/runtime/process.hpp"
 #include "trace/runtime/ring/container_writer.hpp"
 #include "trace/runtime/ring/ring.hpp"
+#include "trace/runtime/stack/call_stack.hpp"
 #include "trace/wrap/real_symbol.hpp"
 #include "trace/wrap/think_sample.hpp"
 
@@ -340,7 +341,7 @@ template <CallId kCall>
     need += static_cast<std::size_t>(subject.piece_count) * wire::kMaxVarint + subject.list_bytes;
   }
   Ring* ring = self.lanes[lane].ring;
-  bool has_made_room = false;
+  bool has_made_room = false;  // or has done anything else that took long
   if (ring == nullptr || self.epoch != process.epoch_page->load(std::memory_order_relaxed) ||
       !ring->hasRoom(need)) [[unlikely]] {
     ring = makeRoom(self, lane, need);
@@ -348,6 +349,8 @@ template <CallId kCall>
   }
   if (ring != nullptr) [[likely]] {
     countRecorded<kCall>(*ring, failed, numbers, result, subject);
+    if (recordsStacks()) [[unlikely]]
+      has_made_room |= putStack(*ring, self);
     append<kCall>(*ring, self, times, failed, numbers, request, result, subject, as);
   } else if constexpr (movesBytes<kCall>()) {
     if (!failed) notePassed<kCall>(movedBy<kCall>(numbers, result));

@@ -46,6 +46,7 @@ void beginChunk(Ring& ring, Thread& self, unsigned lane_number, char* place) {
   ring.events = 0;
   ring.prediction.reset(now.ticks);
   std::memset(static_cast<void*>(ring.texts), 0, sizeof ring.texts);
+  std::memset(static_cast<void*>(ring.stacks), 0, sizeof ring.stacks);
   const wire::Progress progress{.chunk = static_cast<std::uint32_t>(place - ring.data())};
   ring.header.progress.store(progress.pack(), std::memory_order_release);
 }

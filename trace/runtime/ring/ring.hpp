@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/wire/call_stack.hpp"
 #include "core/wire/definition.hpp"
 #include "core/wire/moved_bytes.hpp"
 #include "core/wire/path_pattern.hpp"
@@ -56,6 +57,8 @@ struct Ring {
   std::atomic<std::uint64_t> turned_bytes{0};
   std::atomic<std::uint64_t> unsized_reads{0};
   wire::Prediction prediction;
+  std::uint32_t
+      stacks[wire::StackPrediction::kSlots];  // that the open chunk has defined, by number
   KnownText texts[wire::kTextSlots];
 
   char* data() { return reinterpret_cast<char*>(this) + wire::kRingHeaderBytes; }
@@ -63,10 +66,11 @@ struct Ring {
   bool hasRoom(std::size_t need) const { return cursor + need <= limit; }
 };
 // A handle that a chunk meets for the first time is defined in it, with up to two texts, of which
-// the second is short (wrap/intercept.hpp); before that may stand how long the recorder worked; and
-// a store may touch 8 bytes beyond what it writes.
+// the second is short (wrap/intercept.hpp); before that may stand how long the recorder worked, and
+// where the call was made; and a store may touch 8 bytes beyond what it writes.
 inline constexpr std::size_t kRingReserve = 3 * wire::kMaxDefinition + wire::kMaxText + 1 +
-                                            wire::kMaxRecorderWork + wire::kMaxThinkSample + 8;
+                                            wire::kMaxRecorderWork + wire::kMaxThinkSample +
+                                            wire::kMaxStackDefinition + wire::kMaxStackUse + 8;
 static_assert(sizeof(Ring) <= wire::kRingHeaderBytes);
 
 inline constexpr std::size_t kRingBytes = wire::kRingHeaderBytes + wire::kRingDataBytes;

@@ -56,7 +56,9 @@ void* mpiObject(const char* name) {
 }
 
 PassedThrough::PassedThrough(const char* pmpi_name)
-    : tick_(countMpiEvent(thread)), layer_(thread), symbol_(mpiSymbol(pmpi_name)) {}
+    : tick_(countMpiEvent(thread)), layer_(thread), symbol_(mpiSymbol(pmpi_name)) {
+  thread.mpi_base = 0;  // the frame of this constructor is about to go
+}
 
 PassedThrough::~PassedThrough() {
   static std::atomic<bool> is_told{false};

@@ -82,13 +82,15 @@ extern std::atomic<std::uint64_t> mpi_events;
 // The thread enters an outermost MPI call, which has a frame of its own on the stack.
 [[gnu::always_inline]] inline void enterMpi(Thread& self) {
   self.mpi_frame = stackPointer();
+  self.mpi_base = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   ++self.mpi_calls;
 }
 
 // While it lives, what this thread does through MPI is the library's business.
 class InsideMpi {
  public:
-  explicit InsideMpi(Thread& self) : self_(self), was_(self.in_mpi), frame_(self.mpi_frame) {
+  [[gnu::always_inline]] explicit InsideMpi(Thread& self)
+      : self_(self), was_(self.in_mpi), frame_(self.mpi_frame) {
     if (frame_ == 0) enterMpi(self);
     self.in_mpi = true;
   }
@@ -108,7 +110,8 @@ class InsideMpi {
 // The same, and its I/O is one layer deeper.
 class DeeperLayer {
  public:
-  explicit DeeperLayer(Thread& self) : self_(self), depth_(self.depth), frame_(self.mpi_frame) {
+  [[gnu::always_inline]] explicit DeeperLayer(Thread& self)
+      : self_(self), depth_(self.depth), frame_(self.mpi_frame) {
     constexpr std::uint8_t kDeepest = (1U << wire::kDepthBits) - 1;  // that a record can tell
     if (frame_ == 0) enterMpi(self);
     if (depth_ < kDeepest) ++self_.depth;

@@ -1,0 +1,37 @@
+// The call stack of each event (`omnio trace --callstack`).
+//
+// With each event the stack is walked by frame pointers, and found by a hash of its addresses: no
+// lock, no system call. A stack that is seen for the first time is looked at closely: which modules
+// its addresses lie in, and whether there is a call before each of them. A place behind which no
+// frame was found is remembered, and the walk ends there from then on.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace omnio::trace {
+
+struct Ring;
+struct Thread;
+
+// How many frames an event has at most; 0: stacks are not recorded.
+inline constinit std::atomic<std::uint32_t> callstack_depth{0};
+inline bool recordsStacks() { return callstack_depth.load(std::memory_order_relaxed) != 0; }
+
+// Writes what says which stack the ring's next event has: that of the call that the application
+// makes right now. The ring's reserve has room for it. Returns whether it took long, since the
+// stack was new.
+bool putStack(Ring& ring, Thread& self);
+
+// What putStack() does for an event with a known stack, for measuring what it costs.
+void findStack(Thread& self);
+
+// A library may have been unloaded, and another may be loaded in its place.
+void forgetUnloadedModules();
+// In a forked child: its log has to be told all modules anew. `is_in_use`: the thread is in the
+// middle of a record.
+void forgetStacks(bool is_in_use);
+// Tells the log how many events have no stack since there were too many.
+void tellLostStacks();
+
+}  // namespace omnio::trace

@@ -1,0 +1,305 @@
+#include "trace/runtime/stack/modules.hpp"
+
+#include <elf.h>
+
+#include <cstring>
+#include <string_view>
+
+#include "core/wire/info.hpp"
+#include "trace/runtime/process.hpp"
+#include "trace/runtime/ring/container_writer.hpp"
+#include "trace/runtime/sys/own_clone.hpp"
+#include "trace/runtime/sys/raw_syscall.hpp"
+#include "trace/runtime/sys/scratch.hpp"
+#include "trace/runtime/sys/text.hpp"
+
+namespace omnio::trace {
+namespace {
+
+// A line of /proc/self/maps.
+struct Mapping {
+  std::uintptr_t begin = 0;
+  std::uintptr_t end = 0;
+  bool is_executable = false;
+  std::uint64_t offset = 0;  // in the file
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;  // 0: of no file
+  std::string_view path;    // or a name in brackets
+
+  bool holds(std::uintptr_t address) const { return address - begin < end - begin; }
+  bool isOf(const Mapping& other) const { return device == other.device && inode == other.inode; }
+};
+
+// The number at `at` in that base, up to the first byte that is not a digit.
+std::uint64_t takeNumber(const char*& at, const char* end, unsigned base) {
+  std::uint64_t value = 0;
+  for (; at < end; ++at) {
+    const char c = *at;
+    const unsigned digit = c >= '0' && c <= '9'   ? static_cast<unsigned>(c - '0')
+                           : c >= 'a' && c <= 'f' ? static_cast<unsigned>(c - 'a') + 10
+                                                  : base;
+    if (digit >= base) break;
+    value = value * base + digit;
+  }
+  return value;
+}
+
+// "7f00-7f01 r-xp 00001000 fd:01 1234     /path"
+Mapping parse(const char* at, const char* end) {
+  Mapping mapping;
+  const auto skip = [&](std::size_t bytes) {
+    at = static_cast<std::size_t>(end - at) < bytes ? end : at + bytes;
+  };
+  mapping.begin = takeNumber(at, end, 16);
+  skip(1);
+  mapping.end = takeNumber(at, end, 16);
+  skip(1);
+  mapping.is_executable = end - at > 2 && at[2] == 'x';
+  skip(5);
+  mapping.offset = takeNumber(at, end, 16);
+  skip(1);
+  mapping.device = takeNumber(at, end, 16) << 32;
+  skip(1);
+  mapping.device |= takeNumber(at, end, 16);
+  skip(1);
+  mapping.inode = takeNumber(at, end, 10);
+  while (at < end && *at == ' ') ++at;
+  mapping.path = {at, static_cast<std::size_t>(end - at)};
+  return mapping;
+}
+
+// "/proc/self/NAME", also for a child that lends its descriptors, which is another process.
+long openOwn(const char* name) {
+  char path[64];
+  Text text(path, sizeof path);
+  text.put("/proc/");
+  if (isInOwnTable()) {
+    text.putNumber(process.pid);
+  } else {
+    text.put("self");
+  }
+  text.putByte('/').put(name);
+  return rawSyscall(SYS_openat, AT_FDCWD, address(path), O_RDONLY | O_CLOEXEC);
+}
+
+// Calls `take(mapping)` for each mapping, by address, until it returns false. Returns whether they
+// could be read.
+template <typename Take>
+bool forEachMapping(Take take) {
+  constexpr std::size_t kBytes = 16 * 1024;  // a line has a path of at most 4 KiB
+  const Scratch<char, 1> buffer(kBytes);
+  if (!buffer) return false;
+  char* const data = buffer.data();
+  const long result = withDescriptor([&]() -> long {
+    const long fd = openOwn("maps");
+    if (fd < 0) return fd;
+    std::size_t used = 0;
+    bool goes_on = true;
+    bool has_any = false;
+    while (goes_on) {
+      const long got =
+          rawSyscall(SYS_read, fd, address(data + used), static_cast<long>(kBytes - used));
+      if (got <= 0) break;
+      used += static_cast<std::size_t>(got);
+      const char* line = data;
+      const char* const end = data + used;
+      while (goes_on) {
+        const auto* const newline =
+            static_cast<const char*>(memchr(line, '\n', static_cast<std::size_t>(end - line)));
+        if (newline == nullptr) break;
+        has_any = true;
+        goes_on = take(parse(line, newline));
+        line = newline + 1;
+      }
+      used = static_cast<std::size_t>(end - line);
+      std::memmove(data, line, used);
+      if (used == kBytes) break;
+    }
+    rawSyscall(SYS_close, fd);
+    return has_any ? 0 : -EIO;
+  });
+  return result == 0;
+}
+
+// The process's own memory, read without the risk that it is not there.
+class OwnMemory {
+ public:
+  OwnMemory() : fd_(openOwn("mem")) {}
+  OwnMemory(const OwnMemory&) = delete;
+  OwnMemory& operator=(const OwnMemory&) = delete;
+  ~OwnMemory() {
+    if (fd_ >= 0) rawSyscall(SYS_close, fd_);
+  }
+
+  long error() const { return fd_ < 0 ? fd_ : 0; }
+  bool read(std::uintptr_t from, void* to, std::size_t bytes) const {
+    return rawSyscall(SYS_pread64, fd_, address(to), static_cast<long>(bytes),
+                      static_cast<long>(from)) == static_cast<long>(bytes);
+  }
+
+ private:
+  const long fd_;
+};
+
+constexpr std::size_t kIdBytes = 32;  // of a build id: 20 as a rule
+
+struct ElfFacts {
+  std::uint64_t load = 0;
+  unsigned char id[kIdBytes] = {};
+  std::size_t id_bytes = 0;
+};
+
+void takeBuildId(const OwnMemory& memory, std::uint64_t from, std::uint64_t bytes,
+                 ElfFacts& facts) {
+  unsigned char notes[512];
+  const std::size_t known = bytes < sizeof notes ? bytes : sizeof notes;
+  if (!memory.read(from, notes, known)) return;
+  constexpr std::size_t kName = sizeof ELF_NOTE_GNU;
+  for (std::size_t at = 0; at + sizeof(Elf64_Nhdr) + kName <= known;) {
+    Elf64_Nhdr note;
+    std::memcpy(&note, notes + at, sizeof note);
+    const std::size_t name = at + sizeof note;
+    const std::size_t content = name + ((std::size_t{note.n_namesz} + 3) & ~std::size_t{3});
+    if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == kName && content <= known &&
+        note.n_descsz <= kIdBytes && note.n_descsz <= known - content &&
+        std::memcmp(notes + name, ELF_NOTE_GNU, kName) == 0) {
+      facts.id_bytes = note.n_descsz;
+      std::memcpy(facts.id, notes + content, facts.id_bytes);
+      return;
+    }
+    at = content + ((std::size_t{note.n_descsz} + 3) & ~std::size_t{3});
+  }
+}
+
+// What the file says that is mapped from its beginning at `first`.
+void readElf(std::uintptr_t first, ElfFacts& facts) {
+  withDescriptor([&]() -> long {
+    const OwnMemory memory;
+    if (memory.error() != 0) return memory.error();
+    Elf64_Ehdr head;
+    if (!memory.read(first, &head, sizeof head) ||
+        std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_phentsize != sizeof(Elf64_Phdr)) {
+      return 0;
+    }
+    facts.load = first;
+    bool has_segment = false;
+    Elf64_Phdr segment;
+    for (unsigned i = 0; i < head.e_phnum && !has_segment; ++i) {
+      if (!memory.read(first + head.e_phoff + i * sizeof segment, &segment, sizeof segment)) break;
+      if (segment.p_type != PT_LOAD) continue;
+      has_segment = true;
+      constexpr std::uint64_t kPage = 4096;
+      facts.load = first - (segment.p_vaddr & ~(kPage - 1));
+    }
+    for (unsigned i = 0; i < head.e_phnum && facts.id_bytes == 0; ++i) {
+      if (!memory.read(first + head.e_phoff + i * sizeof segment, &segment, sizeof segment)) break;
+      if (segment.p_type != PT_NOTE) continue;
+      takeBuildId(memory, facts.load + segment.p_vaddr, segment.p_filesz, facts);
+    }
+    return 0;
+  });
+}
+
+void tell(std::uint32_t number, const ElfFacts& facts, std::string_view path) {
+  constexpr std::size_t kBytes = 4096 + 256;
+  const Scratch<char, 1> memory(kBytes);
+  if (!memory) return;
+  Text value(memory.data(), kBytes);
+  value.putHex(facts.load, 1).putByte(' ');
+  if (facts.id_bytes == 0) value.putByte('-');
+  for (std::size_t i = 0; i < facts.id_bytes; ++i) value.putHex(facts.id[i], 2);
+  value.putByte(' ').put(path);
+  char key[32];
+  appendFact(Text(key, sizeof key).put(wire::info::kModulePrefix).putNumber(number).words(),
+             value.words());
+}
+
+}  // namespace
+
+const Modules::Module* Modules::known(std::uintptr_t address) const {
+  for (std::uint32_t i = 0; i < count_; ++i) {
+    if (address - modules_[i].begin < modules_[i].end - modules_[i].begin) return &modules_[i];
+  }
+  return nullptr;
+}
+
+Modules::Found Modules::find(std::uintptr_t address, wire::StackFrame& frame) {
+  const auto at = [&](const Module& module) {
+    frame = {.module = module.number,
+             .offset = module.number == 0 ? address : address - module.load};
+    return Found::kExecutable;
+  };
+  frame = {.module = 0, .offset = address};
+  if (const Module* const module = known(address)) return at(*module);
+  if (count_ == kMost) return Found::kNotKnown;
+  Mapping first;  // the last one that begins with the beginning of a file
+  Mapping found;
+  constexpr std::size_t kPathBytes = 4096 + 16;
+  const Scratch<char, 1> path_memory(kPathBytes);
+  if (!path_memory) return Found::kNotKnown;
+  Text path(path_memory.data(), kPathBytes);
+  const bool is_told = forEachMapping([&](const Mapping& mapping) {
+    if (mapping.offset == 0 && mapping.inode != 0) first = mapping;
+    if (!mapping.holds(address)) return mapping.begin <= address;
+    found = mapping;
+    path.put(mapping.path);
+    return false;
+  });
+  if (!is_told) return Found::kNotKnown;
+  if (found.end == 0 || !found.is_executable) return Found::kNot;
+  Module module{
+      .begin = found.begin, .end = found.end, .device = found.device, .inode = found.inode};
+  // The kernel's own page has a name; code that the program made while it ran has none.
+  constexpr std::string_view kVdso = "[vdso]";
+  ElfFacts facts{.load = found.begin - found.offset};
+  if (found.inode != 0 || path.words() == kVdso) {
+    readElf(found.inode == 0 ? found.begin : first.isOf(found) ? first.begin : 0, facts);
+    module.number = ++last_number_;
+    module.load = facts.load;
+    constexpr std::string_view kDeleted = " (deleted)";
+    std::string_view name = path.words();
+    if (name.ends_with(kDeleted)) name.remove_suffix(kDeleted.size());
+    tell(module.number, facts, name);
+  }
+  modules_[count_++] = module;
+  return at(module);
+}
+
+bool Modules::markThose(bool* is_there) const {
+  return forEachMapping([&](const Mapping& mapping) {
+    if (!mapping.is_executable) return true;
+    for (std::uint32_t i = 0; i < count_; ++i) {
+      const Module& module = modules_[i];
+      // A mapping that the program has made of its own may have grown.
+      if (module.begin == mapping.begin && module.inode == mapping.inode &&
+          module.device == mapping.device && module.end <= mapping.end) {
+        is_there[i] = true;
+      }
+    }
+    return true;
+  });
+}
+
+StackBounds firstStack() {
+  StackBounds bounds;
+  forEachMapping([&](const Mapping& mapping) {
+    if (mapping.path != std::string_view("[stack]")) return true;
+    bounds = {.low = mapping.begin, .high = mapping.end};
+    return false;
+  });
+  return bounds;
+}
+
+bool isBehindCall(std::uintptr_t address) {
+  unsigned char code[kCallBytes];
+  bool is_read = false;
+  withDescriptor([&]() -> long {
+    const OwnMemory memory;
+    if (memory.error() != 0) return memory.error();
+    is_read = memory.read(address - kCallBytes, code, kCallBytes);
+    return 0;
+  });
+  return !is_read || endsWithCall(code);
+}
+
+}  // namespace omnio::trace
