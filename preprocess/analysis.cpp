@@ -18,7 +18,7 @@
 #include "core/tracefile/log_reader.hpp"
 #include "core/tracefile/merged_reader.hpp"
 #include "core/wire/info.hpp"
-#include "preprocess/size_scale.hpp"
+#include "preprocess/files/size_scale.hpp"
 
 namespace omnio::preprocess {
 

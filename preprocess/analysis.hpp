@@ -19,13 +19,13 @@
 #include "core/tracefile/log_reader.hpp"
 #include "core/tracefile/trace.hpp"
 #include "preprocess/analysis_progress.hpp"
-#include "preprocess/dependencies.hpp"
-#include "preprocess/effect_order.hpp"
-#include "preprocess/file_history.hpp"
+#include "preprocess/files/file_history.hpp"
+#include "preprocess/files/open_table.hpp"
 #include "preprocess/filter.hpp"
-#include "preprocess/lock_history.hpp"
 #include "preprocess/mpi_tables.hpp"
-#include "preprocess/open_table.hpp"
+#include "preprocess/order/dependencies.hpp"
+#include "preprocess/order/effect_order.hpp"
+#include "preprocess/order/lock_history.hpp"
 
 namespace omnio::preprocess {
 

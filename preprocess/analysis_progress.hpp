@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "preprocess/dependencies.hpp"
+#include "preprocess/order/dependencies.hpp"
 
 namespace omnio::preprocess {
 

@@ -13,8 +13,8 @@
 #include "core/model/schedule_writer.hpp"
 #include "core/tracefile/completeness.hpp"
 #include "core/tracefile/trace.hpp"
+#include "preprocess/files/location.hpp"
 #include "preprocess/filter_rule.hpp"
-#include "preprocess/location.hpp"
 
 namespace omnio::preprocess {
 

@@ -12,8 +12,8 @@
 #include "core/calls/mpi_errors.hpp"
 #include "core/event/event_text.hpp"
 #include "core/model/schedule_keys.hpp"
-#include "preprocess/location.hpp"
-#include "preprocess/size_scale.hpp"
+#include "preprocess/files/location.hpp"
+#include "preprocess/files/size_scale.hpp"
 
 namespace omnio::preprocess {
 

@@ -5,12 +5,12 @@
 
 #include "core/event/event.hpp"
 #include "preprocess/analysis.hpp"
-#include "preprocess/communication.hpp"
-#include "preprocess/dependencies.hpp"
-#include "preprocess/mounts.hpp"
+#include "preprocess/files/mounts.hpp"
+#include "preprocess/files/size_rules.hpp"
+#include "preprocess/order/communication.hpp"
+#include "preprocess/order/dependencies.hpp"
+#include "preprocess/order/step_ids.hpp"
 #include "preprocess/preprocess.hpp"
-#include "preprocess/size_rules.hpp"
-#include "preprocess/step_ids.hpp"
 #include "preprocess/writing_thread.hpp"
 
 namespace omnio::preprocess {

@@ -56,8 +56,7 @@ int run(int argc, const char* const* argv) {
        {addTraceCommand, addLogCommand, addStatsCommand, addCollectCommand, addPackCommand,
         addPhasesCommand, addPreprocessCommand, addScheduleCommand, addReplayCommand,
         addVerifyCommand, addIorCommand, addCalibrateCommand, addEstimateCommand, addCompareCommand,
-        addExportCommand, addReportCommand, addAdviseCommand, addDiffCommand,
-         addPredictCommand}) {
+        addExportCommand, addReportCommand, addAdviseCommand, addDiffCommand, addPredictCommand}) {
     add(app);
   }
   addCompletionCommand(app);

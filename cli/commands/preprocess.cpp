@@ -20,8 +20,8 @@
 #include "core/model/schedule_keys.hpp"
 #include "core/model/schedule_writer.hpp"
 #include "core/tracefile/completeness.hpp"
+#include "preprocess/files/size_rules.hpp"
 #include "preprocess/scale/scaled_preprocess.hpp"
-#include "preprocess/size_rules.hpp"
 
 namespace omnio::cli {
 namespace {

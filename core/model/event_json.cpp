@@ -5,7 +5,7 @@
 #include "core/base/json_writer.hpp"
 #include "core/base/printable.hpp"
 #include "core/calls/words/names.hpp"
-#include "core/model/line_splitter.hpp"
+#include "core/model/compact/line_splitter.hpp"
 
 namespace omnio::model {
 namespace {

@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "core/base/json_reader.hpp"
+#include "core/model/compact/times_file.hpp"
 #include "core/model/schedule.hpp"
-#include "core/model/times_file.hpp"
 
 namespace omnio::model {
 

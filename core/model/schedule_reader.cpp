@@ -13,14 +13,14 @@
 #include "core/base/integers.hpp"
 #include "core/base/json_reader.hpp"
 #include "core/base/printable.hpp"
+#include "core/model/compact/loop_builder.hpp"
+#include "core/model/compact/loop_end.hpp"
+#include "core/model/compact/loop_numbers.hpp"
+#include "core/model/compact/repeat.hpp"
+#include "core/model/compact/times_file.hpp"
 #include "core/model/event_reader.hpp"
-#include "core/model/loop_builder.hpp"
-#include "core/model/loop_end.hpp"
-#include "core/model/loop_numbers.hpp"
-#include "core/model/repeat.hpp"
 #include "core/model/schedule_head.hpp"
 #include "core/model/schedule_keys.hpp"
-#include "core/model/times_file.hpp"
 
 namespace omnio::model {
 namespace {

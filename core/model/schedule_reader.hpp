@@ -7,7 +7,7 @@
 #include <string>
 
 #include "core/base/result.hpp"
-#include "core/model/event_loop.hpp"
+#include "core/model/compact/event_loop.hpp"
 #include "core/model/schedule.hpp"
 
 namespace omnio::model {

@@ -12,12 +12,12 @@
 #include "core/base/document_file.hpp"
 #include "core/base/json_writer.hpp"
 #include "core/base/result.hpp"
-#include "core/model/compact_ranks.hpp"
+#include "core/model/compact/compact_ranks.hpp"
+#include "core/model/compact/line_splitter.hpp"
+#include "core/model/compact/times_file.hpp"
 #include "core/model/event_json.hpp"
-#include "core/model/line_splitter.hpp"
 #include "core/model/schedule.hpp"
 #include "core/model/schedule_reader.hpp"
-#include "core/model/times_file.hpp"
 
 namespace omnio::model {
 

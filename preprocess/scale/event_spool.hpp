@@ -14,7 +14,7 @@
 
 namespace omnio::preprocess::scale {
 
-// An event as its line (core/model/line_kinds.hpp) without id and waits, and these.
+// An event as its line (core/model/compact/line_kinds.hpp) without id and waits, and these.
 struct EventRecord {
   std::uint32_t kind = 0;
   std::uint64_t id = 0;

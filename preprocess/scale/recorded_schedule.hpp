@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "core/base/result.hpp"
+#include "core/model/compact/line_kinds.hpp"
 #include "core/model/event_json.hpp"
-#include "core/model/line_kinds.hpp"
 #include "core/model/schedule_reader.hpp"
 #include "core/pattern/nest_finder.hpp"
 #include "preprocess/scale/event_spool.hpp"

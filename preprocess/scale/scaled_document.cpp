@@ -12,7 +12,7 @@
 #include "core/base/json_writer.hpp"
 #include "core/base/printable.hpp"
 #include "core/base/text_table.hpp"
-#include "core/model/line_kinds.hpp"
+#include "core/model/compact/line_kinds.hpp"
 #include "core/model/schedule_keys.hpp"
 #include "core/model/schedule_reader.hpp"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/base/interruption.hpp"
-#include "core/model/times_file.hpp"
+#include "core/model/compact/times_file.hpp"
 #include "core/tracefile/completeness.hpp"
 
 namespace omnio::preprocess::scale {

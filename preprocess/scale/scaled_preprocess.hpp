@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include "preprocess/preprocess.hpp"
-#include "preprocess/scale/rank_scale.hpp"
-#include "preprocess/scale/repeat_scale.hpp"
+#include "preprocess/scale/ranks/rank_scale.hpp"
+#include "preprocess/scale/steps/repeat_scale.hpp"
 
 namespace omnio::preprocess::scale {
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "core/base/result.hpp"
-#include "core/model/event_loop.hpp"
-#include "core/model/loop_numbers.hpp"
+#include "core/model/compact/event_loop.hpp"
+#include "core/model/compact/loop_numbers.hpp"
 #include "core/model/schedule_reader.hpp"
 #include "replay/plan/in_place.hpp"
 #include "replay/plan/plan.hpp"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/base/result.hpp"
-#include "core/model/times_file.hpp"
+#include "core/model/compact/times_file.hpp"
 #include "core/model/work_share.hpp"
 #include "replay/plan/instruction.hpp"
 

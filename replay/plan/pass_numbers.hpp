@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/model/event_loop.hpp"
+#include "core/model/compact/event_loop.hpp"
 
 namespace omnio::replay {
 

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "core/model/compact/times_file.hpp"
 #include "core/model/flat_digest.hpp"
 #include "core/model/rewrite_schedule.hpp"
 #include "core/model/schedule_reader.hpp"
 #include "core/model/schedule_writer.hpp"
-#include "core/model/times_file.hpp"
 #include "tests/core/temporary_directory.hpp"
 
 namespace omnio::model {

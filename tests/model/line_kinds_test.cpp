@@ -1,5 +1,5 @@
 // Lines of JSON that are taken apart, and put together again with numbers that change.
-#include "core/model/line_kinds.hpp"
+#include "core/model/compact/line_kinds.hpp"
 
 #include <gtest/gtest.h>
 

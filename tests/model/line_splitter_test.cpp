@@ -1,5 +1,5 @@
 // Events that are taken apart while they are written, beside the same events as text.
-#include "core/model/line_splitter.hpp"
+#include "core/model/compact/line_splitter.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Files of times: what is written comes back, from any place, and damage is found.
-#include "core/model/times_file.hpp"
+#include "core/model/compact/times_file.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Texts with expressions in braces, and their values.
-#include "core/model/turn_expressions.hpp"
+#include "core/model/compact/turn_expressions.hpp"
 
 #include <gtest/gtest.h>
 

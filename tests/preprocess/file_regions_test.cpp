@@ -1,4 +1,4 @@
-#include "preprocess/scale/file_regions.hpp"
+#include "preprocess/scale/steps/file_regions.hpp"
 
 #include <gtest/gtest.h>
 

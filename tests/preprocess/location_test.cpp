@@ -1,4 +1,4 @@
-#include "preprocess/location.hpp"
+#include "preprocess/files/location.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Locks and releases in the order in which they took effect, and who waits for whom.
-#include "preprocess/lock_history.hpp"
+#include "preprocess/order/lock_history.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "preprocess/mounts.hpp"
+#include "preprocess/files/mounts.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "preprocess/dependencies.hpp"
-#include "preprocess/scale_map.hpp"
-#include "preprocess/size_scale.hpp"
+#include "preprocess/files/scale_map.hpp"
+#include "preprocess/files/size_scale.hpp"
+#include "preprocess/order/dependencies.hpp"
 #include "tests/core/trace_builder.hpp"
 
 namespace omnio::preprocess {

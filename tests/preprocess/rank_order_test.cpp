@@ -1,5 +1,5 @@
 // The waits that are left are those that no other one implies, in random schedules.
-#include "preprocess/scale/rank_order.hpp"
+#include "preprocess/scale/ranks/rank_order.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

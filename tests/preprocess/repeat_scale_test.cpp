@@ -1,5 +1,5 @@
 // Descriptors that outlive the time step in which they are made.
-#include "preprocess/scale/repeat_scale.hpp"
+#include "preprocess/scale/steps/repeat_scale.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

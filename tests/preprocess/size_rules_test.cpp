@@ -1,5 +1,5 @@
 // Factors of sizes by names of files: which factor a file has, and what calls on it have then.
-#include "preprocess/size_rules.hpp"
+#include "preprocess/files/size_rules.hpp"
 
 #include <gtest/gtest.h>
 

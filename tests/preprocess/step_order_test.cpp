@@ -1,4 +1,4 @@
-#include "preprocess/step_order.hpp"
+#include "preprocess/order/step_order.hpp"
 
 #include <gtest/gtest.h>
 
