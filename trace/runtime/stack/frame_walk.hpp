@@ -68,7 +68,12 @@ template <typename EndsAt>
   constexpr std::uintptr_t kPair = 2 * sizeof(std::uintptr_t);
   std::uintptr_t address = plainAddress(word(frame + sizeof(std::uintptr_t)));
   std::uintptr_t up = word(frame);
-  while (own.holds(address)) {
+  // The entry of syscall() was not made by the compiler and has no frame: behind it comes what
+  // the application has in the register.
+  const bool is_known = bounds.holds(frame);
+  constexpr std::uintptr_t kOwnFrame = 2048;
+  while (own.holds(address) && up > frame && (up & (kFrameAlignment - 1)) == 0 &&
+         (is_known ? up < bounds.high && bounds.high - up >= kPair : up - frame < kOwnFrame)) {
     frame = up;
     address = plainAddress(word(frame + sizeof(std::uintptr_t)));
     up = word(frame);
@@ -76,7 +81,7 @@ template <typename EndsAt>
   std::uint64_t hash = 0;
   std::uint32_t count = 0;
   while (true) {
-    if (!own.holds(address)) {
+    if (!own.holds(address) || count == 0) {
       out.addresses[count++] = address;
       hash = ((hash << 5 | hash >> 59) ^ address) * wire::kGoldenStep;
       if (count == depth) break;
