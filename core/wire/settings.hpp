@@ -79,7 +79,7 @@ inline constexpr Setting kSettings[] = {
      "Say at the end which flavour each process turned out to be, and why"},
     {SettingId::kCallstack, SettingType::kFrames, true, "--callstack", "OMNIO_CALLSTACK", "no",
      "Record where each call was made: the call stack, by frame pointers, or at least the return "
-     "address; at most DEPTH frames (default: no; without DEPTH: 16)"},
+     "address; at most DEPTH frames (default: no; without DEPTH: 8)"},
 };
 
 constexpr const Setting& settingOf(SettingId id) { return kSettings[static_cast<std::size_t>(id)]; }
@@ -143,7 +143,7 @@ constexpr std::optional<bool> parseSwitch(std::string_view text) {
 
 // The most frames that an event may have; 0 for none.
 inline constexpr std::uint32_t kMostStackFrames = 64;
-inline constexpr std::uint32_t kUsualStackFrames = 16;
+inline constexpr std::uint32_t kUsualStackFrames = 8;
 
 // How many frames: a number up to kMostStackFrames, or "yes" (the usual number) or "no" (none) as
 // parseSwitch() has them.
