@@ -8,6 +8,7 @@ The programs write single bytes, so the size of a file is the number of writes t
 """
 
 import collections
+import copy
 import json
 import os
 import re
@@ -120,6 +121,16 @@ for library in ("libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libeatmydata.so
         CASES.append(Case(f"{library} {place}", run_as="fork_among_threads", same_tree=False,
                           preloaded=[(library, place)],
                           env={"FAKETIME": "@2001-01-01 00:00:00"} if "time" in library else {}))
+
+# Those whose stacks are hard to walk: calls past the C library, handlers, other stacks, small ones.
+HARD_STACKS = ("raw_dup_over", "interposer before", "interposer after", "small_stacks", "raw_forks",
+               "fork_among_threads", "vfork_in_threads", "leave_handlers_other_stack",
+               "nested_handlers", "cancelled", "loaded_and_unloaded")
+for hard in [case for case in CASES if case.name in HARD_STACKS]:
+    hard = copy.copy(hard)
+    hard.name += " with call stacks"
+    hard.env = {**hard.env, "OMNIO_CALLSTACK": "16"}
+    CASES.append(hard)
 
 
 def findLibrary(name):

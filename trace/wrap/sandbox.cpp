@@ -212,12 +212,19 @@ asm(".text\n"
     "  je 1f\n"
     "  jmp *%rax\n"
     // With a seventh argument of its own: where the caller gave fewer, what lies there is the caller's.
+    // With a frame, since call stacks are walked from here on.
     "3:\n"
-    "  pushq 8(%rsp)\n"
-    "  .cfi_adjust_cfa_offset 8\n"
+    "  pushq %rbp\n"
+    "  .cfi_def_cfa_offset 16\n"
+    "  .cfi_offset %rbp, -16\n"
+    "  movq %rsp, %rbp\n"
+    "  .cfi_def_cfa_register %rbp\n"
+    "  subq $8, %rsp\n"
+    "  pushq 24(%rsp)\n"
     "  call omnioSystemCall\n"
-    "  addq $8, %rsp\n"
-    "  .cfi_adjust_cfa_offset -8\n"
+    "  leave\n"
+    "  .cfi_def_cfa %rsp, 8\n"
+    "  .cfi_restore %rbp\n"
     "  ret\n"
     // The first call came before this library was initialized: found once, with all arguments kept.
     "1:\n" OMNIO_JUMP_WHERE_SAYS("omnioRealSyscall")

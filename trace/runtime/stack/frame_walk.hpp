@@ -68,8 +68,8 @@ template <typename EndsAt>
   constexpr std::uintptr_t kPair = 2 * sizeof(std::uintptr_t);
   std::uintptr_t address = plainAddress(word(frame + sizeof(std::uintptr_t)));
   std::uintptr_t up = word(frame);
-  // The entry of syscall() was not made by the compiler and has no frame: behind it comes what
-  // the application has in the register.
+  // All code of the tracer that comes here has a frame. Where some had none, behind it would come
+  // what the application has in the register.
   const bool is_known = bounds.holds(frame);
   constexpr std::uintptr_t kOwnFrame = 2048;
   while (own.holds(address) && up > frame && (up & (kFrameAlignment - 1)) == 0 &&
