@@ -76,7 +76,7 @@ int runByCalibration(const EstimateOptions& options) {
   }
   auto estimate = access_time::estimate(request);
   if (!estimate) return fail(estimate.failure());
-  // What the estimate adds up decides what is added up beside it.
+  // The figures beside the estimate add up the same parts as it does.
   const stats::Layer layer =
       estimate->has_mpi_calls ? stats::Layer::kApplication : stats::Layer::kPosix;
   for (const std::string& word : options.results) {

@@ -24,15 +24,15 @@ struct StackFrame {
   // nullptr: the address is in no file (of code that the program made while it ran), or the trace
   // has lost which one it is in.
   const Module* module = nullptr;
-  // Of the return address in the module as it is linked, as addr2line takes it; without a module
-  // as the trace has it.
+  // The place of the return address in the module as it is linked, as addr2line takes it; without a
+  // module as the trace has it.
   std::uint64_t offset = 0;
 };
 
 struct CallStack {
   std::uint32_t number = 0;  // in its process, from 1
-  // Of modules (by build id, else by name) and offsets: the same in all processes and runs of one
-  // binary, wherever it was loaded.
+  // Made of modules (by build id, else by name) and offsets: the same in all processes and runs of
+  // one binary, wherever it was loaded.
   std::uint64_t hash = 0;
   std::vector<StackFrame> frames;  // the innermost, which made the call, first
 };

@@ -93,7 +93,7 @@ void LineSplitter::beginObject() {
 void LineSplitter::endObject() {
   shape_ += '}';
   needs_comma_ = true;
-  // What follows in a list has no key.
+  // Values behind it in a list have no key.
   is_measure_ = is_name_ = false;
 }
 

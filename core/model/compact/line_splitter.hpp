@@ -1,6 +1,6 @@
 // A line of JSON (an event or a file of a schedule) taken apart into what it has in common with
-// other lines, its shape, and its numbers (docs/formats/schedule.md, "Loops"). It has the functions
-// of base::JsonWriter that events are written with, so an event need not become text first.
+// other lines, its shape, and its numbers (docs/formats/schedule.md, "Loops"). Events are written
+// with the same functions as by base::JsonWriter, so an event need not become text first.
 //
 // - Numbers are whole numbers outside of texts, and runs of digits in names (isNameKey).
 // - Measures are the values of the times (isMeasureKey).
@@ -25,7 +25,7 @@ bool isNameKey(std::string_view key);
 
 class LineSplitter {
  public:
-  // What the line before has left goes.
+  // Begins another line.
   void clear();
   // A whole line: a JSON object without line breaks.
   void line(std::string_view json);
@@ -97,7 +97,7 @@ class LineSplitter {
   std::string shape_;
   std::vector<std::int64_t> numbers_;
   std::vector<std::int64_t> measures_;
-  // Of the key that was read last, which values of a list have, too.
+  // About the key that was read last, which values of a list have, too.
   bool is_measure_ = false;
   bool is_name_ = false;
   bool needs_comma_ = false;

@@ -19,7 +19,7 @@ enum class PatternKind : std::uint8_t {
   kCorrelation,  // offsets that follow an offset in any order
 };
 
-// Of one part alone.
+// The kind of one part by itself.
 PatternKind kindOf(const Part& part);
 // For people: "contiguous".
 const char* nameOf(PatternKind kind);

@@ -10,8 +10,8 @@
 namespace omnio::pattern::access {
 namespace {
 
-// What LoopList takes at most. The sum with the bodies' table, correlations and cursors stays below
-// AccessPatterns::kMostBytes.
+// LoopList takes at most so much. The sum with the bodies' table, correlations and cursors stays
+// below AccessPatterns::kMostBytes.
 constexpr std::size_t kMostElements = 1024;
 constexpr std::size_t kMostBodies = 512;
 constexpr std::size_t kMostBodyElements = 1024;

@@ -14,9 +14,9 @@
 //   or of the next turn of a loop. The one that explains most of them becomes the cursor. So a nest
 //   is predicted from the first access of its second turn on, in each dimension.
 //
-// What the paper leaves open: T_struct is kStructured, T_corr is Correlations::kLeastShare, and
-// T_comp is two turns for a prediction (one period and the first difference that comes again) and
-// three turns for a pattern.
+// The paper leaves thresholds open: T_struct is kStructured, T_corr is Correlations::kLeastShare,
+// and T_comp is two turns for a prediction (one period and the first difference that comes again)
+// and three turns for a pattern.
 //
 // Memory: at most kMostBytes. Beyond that the oldest patterns are dropped. The time of an access is
 // bounded: by the depth of the loops if it was expected, else by the limits of lookUp(). Not for
@@ -78,7 +78,7 @@ class AccessPatterns {
 
  private:
   using Element = LoopList::Element;
-  // What predictions are made of.
+  // Predictions are made of one of these.
   enum class Source : std::uint8_t { kNone, kCursor, kHeldCursor, kCorrelations, kContiguous };
 
   bool takeHeld(const Request& access);
