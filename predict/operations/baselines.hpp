@@ -51,7 +51,8 @@ class Patterns final : public Predictor {
 
  private:
   using AccessPatterns = pattern::access::AccessPatterns;
-  // Of more, those are dropped that were not used for longest: one may take 96 KiB.
+  // Of more, those are dropped that were not used for longest: one may take
+  // AccessPatterns::kMostBytes.
   static constexpr std::size_t kMostFiles = 64;
   struct OfFile {
     event::FileId file = event::kNoFile;
