@@ -47,7 +47,7 @@ std::optional<std::int64_t> durationNs(std::string text) {
   if (text.ends_with('h')) unit = kMinute * kMinute * kSecond;
   if (text.ends_with('s') || text.ends_with('m') || text.ends_with('h')) text.pop_back();
   const auto number = base::wholeNumber<std::int64_t>(text);
-  constexpr std::int64_t kMost = 1'000'000;  // of hours it is more than a hundred years
+  constexpr std::int64_t kMost = 100'000;  // of hours it is more than ten years
   if (!number || *number < 1 || *number > kMost) return std::nullopt;
   return *number * unit;
 }

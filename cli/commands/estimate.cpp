@@ -88,7 +88,25 @@ int runByCalibration(const EstimateOptions& options) {
   return printAll(models + access_time::textOf(*estimate));
 }
 
+// Options that do nothing beside each other.
+std::optional<std::string> whyNotTogether(const EstimateOptions& options) {
+  if (options.calibration.empty()) {
+    if (!options.cache.empty()) return "--cache: only with --calibration";
+    if (!options.time_model.empty()) return "--time-model: only with --calibration";
+    if (options.models) return "--models: only with --calibration";
+    return {};
+  }
+  if (options.partial) return "--partial: not with --calibration, which has all phases";
+  if (options.peak_mib_s) return "--peak: not with --calibration";
+  if (options.all) return "--all: not with --calibration";
+  if (options.models && options.json) return "--models: a table, and not with --json";
+  return {};
+}
+
 int runEstimate(const EstimateOptions& options) {
+  if (const auto wrong = whyNotTogether(options)) {
+    return fail({base::Code::kInvalid, *wrong}, kWrongUsage);
+  }
   if (!options.calibration.empty()) return runByCalibration(options);
   if (options.model.empty()) base::refuseMissing("MODEL");
   if (options.results.empty()) base::refuseMissing("RESULT or --calibration");

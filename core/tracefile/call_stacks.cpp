@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <string>
 
 #include "core/base/integers.hpp"
@@ -20,9 +19,12 @@ std::uint64_t identityOf(const event::Module& module) {
   return wire::checksum(words.data(), words.size());
 }
 
-bool isSame(const wire::StackDefinition& a, const wire::StackDefinition& b) {
-  return a.count == b.count &&
-         std::equal(a.frames.begin(), a.frames.begin() + a.count, b.frames.begin());
+std::uint64_t placesOf(const wire::StackDefinition& definition) {
+  std::uint64_t places = definition.count;
+  for (std::uint32_t i = 0; i < definition.count; ++i) {
+    places = base::mixed(places, definition.frames[i].module, definition.frames[i].offset);
+  }
+  return places;
 }
 
 }  // namespace
@@ -48,8 +50,9 @@ const CallStacks::Known& CallStacks::moduleOf(std::uint32_t number) {
 void CallStacks::define(const wire::StackDefinition& definition) {
   const auto [place, is_new] = stacks_.try_emplace(definition.number);
   Stack& known = place->second;
-  if (!is_new && isSame(known.definition, definition)) return;
-  known.definition = definition;
+  const std::uint64_t places = placesOf(definition);
+  if (!is_new && known.places == places) return;
+  known.places = places;
   event::CallStack& stack = known.stack;
   stack.number = definition.number;
   stack.hash = definition.count;

@@ -28,7 +28,7 @@ class CallStacks {
     bool is_known = false;
   };
   struct Stack {
-    wire::StackDefinition definition;
+    std::uint64_t places = 0;  // a digest of what its definition says
     event::CallStack stack;
   };
   const Known& moduleOf(std::uint32_t number);

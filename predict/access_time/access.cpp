@@ -1,9 +1,11 @@
 #include "predict/access_time/access.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <map>
 
 #include "core/base/repeats.hpp"
+#include "predict/calibration/grid.hpp"
 
 namespace omnio::access_time {
 
@@ -44,6 +46,8 @@ Samples samplesOf(const predict::Calibration& calibration, bool shares_rare) {
     for (const predict::AccessRun& run : cell.runs) {
       std::int64_t start_ns = run.begin_ns;
       for (std::size_t i = 0; i < run.times_ns.size(); ++i) {
+        // Rounds behind the planned ones have only cells that could make few accesses at a time,
+        // and are no picture of all: they count as the last one.
         Sample sample{.access = {.operation = cell.key.operation,
                                  .order = cell.key.order,
                                  .sharing = cell.key.sharing,
@@ -52,7 +56,7 @@ Samples samplesOf(const predict::Calibration& calibration, bool shares_rare) {
                                  .delta_offset = 0,
                                  .processes = static_cast<double>(cell.key.processes)},
                       .seconds = static_cast<double>(run.times_ns[i]) * kNs,
-                      .round = static_cast<int>(run.round),
+                      .round = static_cast<int>(std::min(run.round, predict::kPlannedRounds - 1)),
                       .start_ns = start_ns,
                       .process = static_cast<int>(run.process)};
         if (!run.offsets.empty()) sample.access.delta_offset = run.deltaOffset(i, cell.key.bytes);

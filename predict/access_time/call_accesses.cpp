@@ -194,8 +194,7 @@ void CallAccesses::close(const ScheduleEvent& event) {
   if (found == opens_.end() || !found->second) return add(CellOperation::kClose, event.file);
   Open& open = *found->second;
   flush(open);
-  const FileState* const state = stateOf(open.file);
-  add(CellOperation::kClose, open.file, state != nullptr ? state->dirty_bytes : 0);
+  add(CellOperation::kClose, open.file, std::exchange(open.unsynced_bytes, 0));
   opens_.erase(found);
 }
 
@@ -254,12 +253,14 @@ void CallAccesses::data(CellOperation operation, Open& open, double bytes, std::
     }
     state->size = std::max(state->size, static_cast<double>(open.position));
     if (state->dirty_bytes == 0) touched_.push_back(static_cast<std::uint32_t>(file));
-    state->dirty_bytes += bytes;
+    state->dirty_bytes += bytes * dirty_scale_;
+    open.unsynced_bytes += bytes * dirty_scale_;
   }
   found_.push_back(access);
   if (operation == CellOperation::kWrite && open.syncs) {
     add(CellOperation::kFdatasync, open.file, bytes);
     if (state != nullptr) state->dirty_bytes = 0;
+    open.unsynced_bytes = 0;
   }
 }
 
@@ -276,7 +277,8 @@ void CallAccesses::sync(const ScheduleEvent& event) {
   const bool is_of_data = event.row->plain == CallId::fdatasync;
   const CellOperation operation = is_of_data ? CellOperation::kFdatasync : CellOperation::kFsync;
   if (is_of_file && event.row->plain != CallId::syncfs) {
-    const Open& open = openOf(event.fd);
+    Open& open = openOf(event.fd);
+    open.unsynced_bytes = 0;
     FileState* const state = stateOf(open.file);
     add(operation, open.file, state != nullptr ? state->dirty_bytes : 0);
     if (state != nullptr) state->dirty_bytes = 0;

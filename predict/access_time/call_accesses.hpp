@@ -41,6 +41,11 @@ class CallAccesses {
   // `processes` is set.
   const std::vector<Access>& of(const model::ScheduleEvent& event);
 
+  // Bytes that are written from now on count so many times where a sync or a close finds them: a
+  // call stands for so many.
+  void setDirtyScale(double scale) { dirty_scale_ = scale; }
+  double dirtyScale() const { return dirty_scale_; }
+
   // Bytes that calls have moved, all, and by descriptors with O_DIRECT.
   double movedBytes() const { return moved_bytes_; }
   double directBytes() const { return direct_bytes_; }
@@ -61,6 +66,7 @@ class CallAccesses {
     std::int64_t delta_offset = 0;  // of the last access that was not sequential
     double buffered_bytes = 0;      // of a stream: written, and still in its buffer
     double read_ahead_bytes = 0;    // of a stream: read, and still in its buffer
+    double unsynced_bytes = 0;      // written, and not synced by this descriptor
   };
 
   FileState* stateOf(model::FileNumber file);
@@ -81,6 +87,7 @@ class CallAccesses {
   std::vector<std::uint32_t> touched_;  // files with dirty bytes of this rank
   std::unordered_map<std::int64_t, std::shared_ptr<Open>> opens_;
   std::vector<Access> found_;
+  double dirty_scale_ = 1;
   double moved_bytes_ = 0;
   double direct_bytes_ = 0;
   std::uint64_t mpi_calls_ = 0;

@@ -181,6 +181,11 @@ void sumUp(CalibratedEstimate& estimate, const AccessTimes& times) {
 void addNotes(CalibratedEstimate& estimate, const Program& program,
               const predict::Calibration& calibration) {
   estimate.notes = program.notes;
+  for (const OperationTotal& total : estimate.operations) {
+    if (total.seconds > 0) continue;
+    estimate.notes.push_back(fmt::format("no {} was measured: {:.0f} of them count as no time",
+                                         predict::nameOf(total.operation), total.count));
+  }
   if (program.mpi_calls > 0) {
     estimate.notes.push_back(
         "calls of MPI-IO count as one access each: what the library makes of them is not known; a "

@@ -301,14 +301,31 @@ class CountSink final : public model::ScheduleSink {
     }
     // The first turn is by itself: what it makes, the others find.
     passTurn(loop, 0, weight, is_quiet);
+    // What all turns write waits for a sync behind the loop, unless the turns sync themselves.
+    const bool leaves_dirty = !syncs(loop);
+    const double scale = accesses_.dirtyScale();
     const std::int64_t rest = loop.turns - 1;
     for (std::int64_t i = 0; i < kTurns; ++i) {
       const std::int64_t from = 1 + rest / kTurns * i + std::min(i, rest % kTurns);
       const std::int64_t turns = rest / kTurns + (i < rest % kTurns ? 1 : 0);
       const std::int64_t turn = from + turns / 2;
+      if (leaves_dirty) accesses_.setDirtyScale(0);
       passTurn(loop, turn - 1, 0, true);
+      if (leaves_dirty) accesses_.setDirtyScale(scale * static_cast<double>(turns));
       passTurn(loop, turn, weight * static_cast<double>(turns), is_quiet);
+      accesses_.setDirtyScale(scale);
     }
+  }
+
+  static bool syncs(const EventLoop& loop) {
+    bool found = false;
+    model::forEachLine(loop, [&found](const LoopLine& line, const LoopPath&) {
+      const ScheduleEvent event = line.first();
+      found = found ||
+              (event.step == model::Step::kCall && (event.row->call_class == calls::Class::kSync ||
+                                                    event.row->call_class == calls::Class::kClose));
+    });
+    return found;
   }
 
   void passTurn(const EventLoop& loop, std::int64_t turn, double weight, bool is_quiet) {

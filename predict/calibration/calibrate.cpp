@@ -20,6 +20,7 @@
 #include "predict/calibration/grid.hpp"
 #include "predict/calibration/sample.hpp"
 #include "predict/calibration/work_directory.hpp"
+#include "predict/calibration/worker.hpp"
 #include "predict/calibration/worker_pool.hpp"
 
 namespace omnio::predict {
@@ -142,6 +143,7 @@ class Calibrator {
   double write_bytes_per_ns_ = 0;
   Calibration c_;  // but for its cells
   GridOptions grid_;
+  GridOptions planned_;  // with the sizes that files should get
   std::vector<Unit> units_;
   std::vector<UnitCost> costs_;  // by unit
   std::vector<Cell> cells_;      // all of the grid, by key
@@ -170,6 +172,10 @@ base::Result<void> Calibrator::checkResumed() const {
   }
   if (before.accesses != settings_.accesses) {
     return differs("--accesses", before.accesses, settings_.accesses);
+  }
+  if (before.seed != settings_.seed) return differs("--seed", before.seed, settings_.seed);
+  if (before.target.kernel != now.kernel) {
+    return differs("the kernel", before.target.kernel, now.kernel);
   }
   if (before.largest_bytes != settings_.largest_bytes) {
     return differs("--largest", before.largest_bytes, settings_.largest_bytes);
@@ -266,11 +272,26 @@ base::Result<void> Calibrator::begin() {
                                   .memory_bytes = c_.target.memory_bytes,
                                   .free_bytes = freeBytes(settings_.target)});
   if (!sizes) return sizes.failure();
-  c_.shared_file_bytes = sizes->shared_bytes;
-  c_.own_file_bytes = sizes->own_bytes;
+  // Times depend on the sizes, so those of the first session stay where there is room.
+  const FileSizes before{.shared_bytes = c_.shared_file_bytes, .own_bytes = c_.own_file_bytes};
+  const std::optional<std::uint64_t> free = freeBytes(settings_.target);
+  const bool keeps_sizes = settings_.resumed && before.own_bytes > 0 &&
+                           (!free || bytesNeeded(before, c_.processes) <= *free);
+  c_.shared_file_bytes = keeps_sizes ? before.shared_bytes : sizes->shared_bytes;
+  c_.own_file_bytes = keeps_sizes ? before.own_bytes : sizes->own_bytes;
   // Preparing may come to less; a document that is written before knows of these.
   grid_.shared_file_bytes = c_.shared_file_bytes;
   grid_.own_file_bytes = c_.own_file_bytes;
+  planned_ = grid_;
+  if (const std::uint64_t buffers = c_.processes * kBufferBytes;
+      c_.target.memory_bytes > 0 && buffers > c_.target.memory_bytes / 2) {
+    return base::failure(base::Code::kSystem,
+                         "{}: too little memory for {} processes with {} each: the node has {}; "
+                         "fewer --processes need less",
+                         c_.target.path, c_.processes,
+                         base::humanBytes(static_cast<double>(kBufferBytes)),
+                         base::humanBytes(static_cast<double>(c_.target.memory_bytes)));
+  }
   c_.clock_ns = clockNs();
   constexpr std::uint64_t kPerRound = 6;  // operations of a round through metadata, at most half
   auto pool = WorkerPool::start(directory_->path().native(), c_.processes,
@@ -482,6 +503,8 @@ Calibration Calibrator::document() const {
   }
   for (const Unit& unit : unitsOf(grid_)) {
     const std::string reason = whyImpossible(unit, grid_);
+    // Files for which the time was too short may be larger the next time.
+    const bool is_impossible = !whyImpossible(unit, planned_).empty();
     for (const CellKey& key : cellsOf(unit)) {
       if (document.find(key) != nullptr) continue;
       document.unreached.push_back({.key = key,
@@ -489,7 +512,7 @@ Calibration Calibrator::document() const {
                                               : isStopped()
                                                   ? "the calibration was interrupted before"
                                                   : "the budget ended before",
-                                    .is_impossible = !reason.empty()});
+                                    .is_impossible = is_impossible});
     }
   }
   // Closing without writing is in two units.

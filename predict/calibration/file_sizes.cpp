@@ -17,7 +17,9 @@ std::uint64_t bytesNeeded(const FileSizes& sizes, std::uint32_t processes) {
 }
 
 base::Result<FileSizes> chooseSizes(const RoomOptions& options) {
-  const std::uint64_t largest = options.largest_bytes;
+  // Files end at blocks, which O_DIRECT wants.
+  constexpr std::uint64_t kBlock = 4096;
+  const std::uint64_t largest = (options.largest_bytes + kBlock - 1) / kBlock * kBlock;
   const std::uint64_t processes = options.processes;
   const FileSizes least{.shared_bytes = std::max<std::uint64_t>(2, processes) * largest,
                         .own_bytes = 2 * largest};

@@ -82,7 +82,8 @@ base::Result<std::unique_ptr<WorkDirectory>> WorkDirectory::make(const fs::path&
   if (!fs::exists(status)) return base::systemFailure(target, error ? error.value() : ENOENT);
   if (!fs::is_directory(status)) return base::systemFailure(target, ENOTDIR);
   const std::string host = hostName();
-  for (const fs::directory_entry& entry : fs::directory_iterator(target, error)) {
+  for (fs::directory_iterator at(target, error), end; !error && at != end; at.increment(error)) {
+    const fs::directory_entry& entry = *at;
     const std::string name = entry.path().filename().native();
     const std::optional<Owner> owner = ownerOf(name);
     std::error_code ignored;
@@ -100,9 +101,20 @@ base::Result<std::unique_ptr<WorkDirectory>> WorkDirectory::make(const fs::path&
                            "each other",
                            shown, owner->pid);
     }
-    fs::remove_all(entry.path(), ignored);
-    notes.push_back(fmt::format("{}/{}: removed; a calibration that was killed left it", shown,
-                                base::printable(name)));
+    const std::string place = fmt::format("{}/{}", shown, base::printable(name));
+    // A system may hide the processes of other users.
+    if (kill(static_cast<pid_t>(owner->pid), 0) != 0 && errno == EPERM) {
+      notes.push_back(
+          fmt::format("{}: of a process of another user, which may be at work; it stays", place));
+      continue;
+    }
+    std::error_code kept;
+    fs::remove_all(entry.path(), kept);
+    notes.push_back(kept
+                        ? fmt::format("{}: a calibration that was killed left it, and it cannot be "
+                                      "removed: {}",
+                                      place, kept.message())
+                        : fmt::format("{}: removed; a calibration that was killed left it", place));
   }
   if (error) return base::systemFailure(target, error.value());
   const auto pid = static_cast<std::uint64_t>(getpid());
@@ -171,7 +183,13 @@ CalibratedTarget describeTarget(const fs::path& target) {
   struct statfs about {};
   if (statfs(target.c_str(), &about) == 0) {
     found.file_system = base::fileSystemName(static_cast<std::uint64_t>(about.f_type));
-    found.size_bytes = static_cast<std::uint64_t>(about.f_bsize) * about.f_blocks;
+    // Object stores say anything; documents have whole numbers up to this.
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 60;
+    if (__builtin_mul_overflow(static_cast<std::uint64_t>(about.f_bsize),
+                               static_cast<std::uint64_t>(about.f_blocks), &found.size_bytes) ||
+        found.size_bytes > kMost) {
+      found.size_bytes = kMost;
+    }
   }
   found.mount = base::printable(base::mountOf(target));
   utsname machine{};

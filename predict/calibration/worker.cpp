@@ -21,7 +21,6 @@ namespace omnio::predict {
 namespace {
 
 constexpr std::uint64_t kBlock = 4096;
-constexpr std::uint64_t kBufferBytes = std::uint64_t{16} << 20;
 constexpr std::uint64_t kPiece = std::uint64_t{4} << 20;       // of preparing
 constexpr std::uint64_t kSyncEvery = std::uint64_t{64} << 20;  // the same
 constexpr std::uint64_t kSyncPiece = std::uint64_t{1} << 20;
@@ -213,7 +212,7 @@ void Worker::prepare() {
       const std::uint64_t piece = std::min(kPiece, bytes - at);
       writePiece(file.get(), piece, at, name);
       dirty += piece;
-      if (dirty < kSyncEvery) continue;
+      if (dirty < std::max(kPiece, kSyncEvery / order().key.processes)) continue;
       sync(file, name);
       dirty = 0;
     }
@@ -294,9 +293,15 @@ void Worker::measureData() {
     if (area_.isOver()) throw Stopped{};
     const std::int64_t begin = monotonicNs();
     if (i > 0 && begin - first > order().limit_ns) break;
-    const ssize_t moved = is_write ? pwrite(file.get(), buffer, key.bytes, offsets[i])
-                                   : pread(file.get(), buffer, key.bytes, offsets[i]);
+    ssize_t moved = is_write ? pwrite(file.get(), buffer, key.bytes, offsets[i])
+                             : pread(file.get(), buffer, key.bytes, offsets[i]);
     const std::int64_t end = monotonicNs();
+    if (is_write && moved >= 0 && moved < static_cast<ssize_t>(key.bytes)) {
+      // The kernel says only of the rest why it was not written.
+      const auto done = static_cast<std::size_t>(moved);
+      const ssize_t rest = pwrite(file.get(), buffer + done, key.bytes - done, offsets[i] + moved);
+      if (rest < 0) moved = -1;
+    }
     if (moved != static_cast<ssize_t>(key.bytes)) {
       fail(fmt::format("cannot {} {} bytes at offset {} of {}", nameOf(key.operation), key.bytes,
                        offsets[i], name),

@@ -11,6 +11,9 @@
 
 namespace omnio::predict {
 
+// Each process has so much, as large as the largest access.
+inline constexpr std::uint64_t kBufferBytes = std::uint64_t{16} << 20;
+
 class Worker {
  public:
   // `directory` is the one that the calibration made in the target. The area, the slot and the

@@ -84,6 +84,20 @@ TEST_F(ScheduleProgramTest, GivesSyncsAndClosesTheBytesThatTheyFind) {
       "sequential extends; fdatasync 30; close; create; write 70 sequential extends; close 70");
 }
 
+TEST_F(ScheduleProgramTest, GivesACloseTheBytesSinceItsOpenAlone) {
+  const Program program = read(scheduleOf({Events()
+                                               .open("a", 0)
+                                               .write(0, 0, 100)
+                                               .call("close", 0)
+                                               .open("a", 1)
+                                               .write(1, 100, 50)
+                                               .call("close", 1)
+                                               .text()}));
+  EXPECT_EQ(accessesOf(program),
+            "create; write 100 sequential extends; close 100; open; write 50 random extends; close "
+            "50");
+}
+
 TEST_F(ScheduleProgramTest, KnowsWhichOpensMakeAFile) {
   const Program program =
       read(scheduleOf({Events().open("a", 0).call("close", 0).open("a", 1).open("old", 2).text()}));
@@ -196,6 +210,25 @@ TEST_F(LoopsOfPrograms, AreCountedAsTheyWouldBeWrittenOut) {
   }
   EXPECT_NEAR(counted.moved_bytes, read(scheduleOf({loop(kTurns)})).moved_bytes,
               0.01 * counted.moved_bytes);
+}
+
+TEST_F(LoopsOfPrograms, LeaveWhatTheyWriteToASyncBehindThem) {
+  const std::string document =
+      R"({"gap":5,"duration":7,"command":"open","location":"a","flags":"O_RDWR|O_CREAT","mode":"0644","result":0},)"
+      R"({"repeat":200000,"body":[)"
+      R"({"gap":3,"duration":4,"command":"pwrite64","fd":0,"count":512,"offset":"{512*turn}","result":512}]},)"
+      R"({"gap":1,"duration":2,"command":"fsync","fd":0,"result":0},)"
+      R"({"repeat":200000,"body":[)"
+      R"({"gap":3,"duration":4,"command":"pwrite64","fd":0,"count":10,"offset":"{10*turn}","result":10}]},)"
+      R"({"gap":1,"duration":2,"command":"close","fd":0,"result":0})";
+  const Program counted = read(scheduleOf({document}), 10);
+  ASSERT_TRUE(counted.isCounted());
+  const auto of_loop = totals(counted);
+  const auto written_out = totals(read(scheduleOf({document})));
+  EXPECT_EQ(written_out.at("fsync").second, 200000 * 512);
+  EXPECT_NEAR(of_loop.at("fsync").second, written_out.at("fsync").second, 1);
+  EXPECT_EQ(written_out.at("close").second, 200000 * 10);
+  EXPECT_NEAR(of_loop.at("close").second, written_out.at("close").second, 1);
 }
 
 TEST_F(LoopsOfPrograms, OfAThousandMillionTurnsAreCountedAtOnce) {

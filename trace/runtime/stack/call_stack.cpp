@@ -12,6 +12,7 @@
 #include "trace/runtime/stack/modules.hpp"
 #include "trace/runtime/stack/stack_table.hpp"
 #include "trace/runtime/sys/raw_syscall.hpp"
+#include "trace/runtime/sys/resource_limits.hpp"
 #include "trace/runtime/sys/waiting.hpp"
 
 // Of the linker: where this library, or this program, begins.
@@ -108,6 +109,8 @@ void extendFirst(Thread& self, std::uintptr_t here) {
   }
   const std::uint32_t times = ++self.outside_stack;
   if ((times & (times - 1)) != 0) return;
+  const HeldSignals held;
+  const SpareDescriptors spare;
   if (const StackBounds now = firstStack(); now.holds(here)) bounds = now;
 }
 
@@ -151,6 +154,7 @@ enum class Learnt : std::uint8_t { kStack, kEnd, kNothing };
 [[gnu::noinline]] Learnt learn(const Walked& walked, const KnownStack*& stack) {
   const StackClaim claim;
   if (!claim) return Learnt::kNothing;
+  const SpareDescriptors spare;
   Stacks* known = stacks.load(std::memory_order_relaxed);
   if (known == nullptr) {
     known = static_cast<Stacks*>(mapAnonymous(sizeof(Stacks)));
@@ -197,8 +201,14 @@ struct Search {
         break;
       }
       if (learnt == Learnt::kEnd) {
+        const std::uint64_t before = walked.hash;
         known = stacks.load(std::memory_order_acquire);
         walk(self, known, frame, walked);
+        if (walked.hash == before) {
+          // The frame of an MPI call led on, and was none: an exception has left the call.
+          self.mpi_base = 0;
+          walk(self, known, frame, walked);
+        }
         result.stack = known->table.find(walked.hash);
       }
     }
@@ -239,6 +249,7 @@ void forgetUnloadedModules() {
   if (stacks.load(std::memory_order_acquire) == nullptr) return;
   const StackClaim claim;
   if (!claim) return;
+  const SpareDescriptors spare;
   Stacks& known = *stacks.load(std::memory_order_relaxed);
   known.modules.refresh([&known](std::uint32_t module) { known.table.end(module); });
 }

@@ -100,8 +100,9 @@ class AddressSet {
       if (there == 0) return false;
     }
   }
-  // By one thread at a time; false when it is full.
+  // By one thread at a time; false when it is full. Another thread may have added it before.
   bool add(std::uintptr_t address) {
+    if (has(address)) return true;
     if (count_.load(std::memory_order_relaxed) == kSlots / 4 * 3) return false;
     std::uintptr_t at = first(address);
     while (slots_[at % kSlots].load(std::memory_order_relaxed) != 0) ++at;
