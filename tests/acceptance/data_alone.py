@@ -63,6 +63,7 @@ def commandsOn(checks, work):
                 "advise": [["advise", recorded], ["advise", broken]],
                 "diff": [["diff", recorded, recorded], ["diff", recorded, broken],
                          ["diff", recorded, broken, "--tolerance", "0"]],
+                "predict": [["predict", recorded]],
                 "pack": [["pack", shutil.copytree(recorded, at["copy"])], ["pack", at["copy"]]],
                 "phases": [["phases", recorded], ["phases", broken]],
                 "schedule show": [["schedule", "show", at["schedule.json"]]],

@@ -94,8 +94,8 @@ TEST_F(ScheduleProgramTest, GivesACloseTheBytesSinceItsOpenAlone) {
                                                .call("close", 1)
                                                .text()}));
   EXPECT_EQ(accessesOf(program),
-            "create; write 100 sequential extends; close 100; open; write 50 random extends; close "
-            "50");
+            "create; write 100 sequential extends; close 100; open; write 50 sequential extends; "
+            "close 50");
 }
 
 TEST_F(ScheduleProgramTest, KnowsWhichOpensMakeAFile) {
