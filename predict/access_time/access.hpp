@@ -33,7 +33,8 @@ struct Access {
   // The call is of a kind that calibrations do not measure: this one stands for it.
   bool stands_for_another = false;
 
-  // What is measured by one curve of times by bytes, for each number of processes.
+  // One curve of times by bytes, for each number of processes, measures all that has the same of
+  // these.
   auto curve() const { return std::tuple(operation, order, sharing, extends); }
   bool movesData() const {
     return operation == CellOperation::kRead || operation == CellOperation::kWrite;

@@ -109,7 +109,7 @@ void AccessTimes::findLookUps(const predict::Calibration& calibration) {
   looks_up_all_ = request_s > 0 && one(CellOperation::kStat) >= kPart * (look_ups_ + 1) * request_s;
 }
 
-// What more, or fewer, names cost: stat looks up all names and asks once more.
+// The cost of more names, or fewer: stat looks up all names and asks once more.
 double AccessTimes::lookUpSeconds(const Access& access) const {
   if (!looks_up_all_ || access.look_ups == 0) return 0;
   Access stat{.operation = CellOperation::kStat, .sharing = access.sharing};

@@ -18,8 +18,8 @@
 
 namespace omnio::access_time {
 
-// What was learned from a calibration. Reads and writes are by the model with the best totals of
-// rounds and sizes that it had not seen; metadata calls and syncs are by the table.
+// Access times learned from a calibration. Reads and writes are by the model with the best totals
+// of rounds and sizes that it had not seen; metadata calls and syncs are by the table.
 class AccessTimes {
  public:
   // Fails with a sentence where there is too little to learn from. `name` is how the document is
@@ -41,7 +41,7 @@ class AccessTimes {
 
   ModelKind kind() const { return kind_; }
   const std::vector<std::pair<ModelKind, TotalErrors>>& models() const { return models_; }
-  // Of the chosen model.
+  // About the chosen model.
   const TotalErrors& errors() const;
   const std::optional<predict::Noise>& noise() const { return noise_; }
 

@@ -31,7 +31,7 @@ bool makesByMode(const ScheduleEvent& event) {
 
 enum class Meaning : std::uint8_t { kExact, kAlike };
 
-// What a calibration measures of a metadata call, or measures that is most like it.
+// The operation of a calibration that is a metadata call, or is most like it.
 std::optional<std::pair<CellOperation, Meaning>> metadataOperation(const calls::Row& row) {
   const auto does = [&row](Effect effect) { return calls::does(row, effect); };
   const auto exact = [](CellOperation operation) { return std::pair(operation, Meaning::kExact); };

@@ -28,7 +28,7 @@ class Correlations {
   static constexpr std::uint32_t kLeastShare = 75;
 
   void add(std::int64_t offset, std::uint64_t bytes);
-  // What comes next does not follow what came before.
+  // The next offset does not count as a follower of those before.
   void interrupt() { recent_count_ = 0; }
 
   // Followers of the offset, the nearest first; none where it has no frequent ones.

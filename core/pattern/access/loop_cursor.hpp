@@ -24,7 +24,7 @@ class LoopCursor {
              std::int64_t stride);
 
   Request request(const LoopList& list) const;
-  // What kind of pattern leads to this request from the one before it.
+  // The kind of pattern that leads to this request from the one before it.
   PatternKind kind() const { return kind_; }
   void advance(const LoopList& list);
   // Advances over all requests of the element, if they come here. A part of a loop may do.
