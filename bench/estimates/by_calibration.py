@@ -27,9 +27,10 @@ from targets import TARGETS, Pool
 from workloads import YIELD
 
 # Name -> the workload of tests/programs/c_workloads.c, its factor by target, and its ranks.
-PROGRAMS = {"checkpoint": ({"tmpfs": 40, "ext4": 2, "even": 8}, 2),
-            "btio": ({"tmpfs": 40, "ext4": 40, "even": 40}, 2),
-            "metadata": ({"tmpfs": 30, "ext4": 30, "even": 6}, 2)}
+# The I/O time is a third of a second at least.
+PROGRAMS = {"checkpoint": ({"tmpfs": 200, "ext4": 12, "even": 16}, 2),
+            "btio": ({"tmpfs": 300, "ext4": 200, "even": 80}, 2),
+            "metadata": ({"tmpfs": 250, "ext4": 250, "even": 6}, 2)}
 PROCESSES = 4  # of the calibration
 WITHIN_PERCENT = 15
 INSIDE_SHARE = 0.9

@@ -135,7 +135,7 @@ def thinksLong(text):
         if event["command"] == "delay" and isinstance(event.get("end"), (int, float)):
             if event["end"] > LONGEST_DELAY_NS:
                 return True
-    return any(1000 < turns <= 100_000_000 for turns in numbersIn(document, ("repeat",)))
+    return any(1000 < turns <= 1 << 50 for turns in numbersIn(document, ("repeat",)))
 
 
 class Mutator:
@@ -486,7 +486,7 @@ class Mutator:
         if self.random.random() < 0.6:
             event["step"] = {key: self.random.choice((1, 10, 4096, -1, 1 << 40, 1 << 62))
                              for key in self.random.sample(numbers, min(2, len(numbers)))}
-        turns = self.random.choice((0, 1, 2, 10, 300, 100_000_001, -1))
+        turns = self.random.choice((0, 1, 2, 10, 300, (1 << 50) + 1, -1))
         place[1]["events"][place[2]] = {"repeat": turns, "body": [event]}
         return f"{event['command']} {turns} times, steps {event.get('step')}"
 
