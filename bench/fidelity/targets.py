@@ -144,8 +144,8 @@ class Loop(Target):
         self.fresh()
 
     def fresh(self):
+        self._throttle(False)  # writing the rest and making a file system are not what is measured
         unmount(self.path)
-        self._throttle(False)  # making a file system is not what is measured
         # Whoever has a copy of the mounts for a while (`ip netns exec`) keeps the device in use.
         deadline = time.monotonic() + 60
         while run([*self._make, self._device]).status != 0 and time.monotonic() < deadline:

@@ -68,11 +68,11 @@ base::Result<AccessTimes> AccessTimes::learned(const predict::Calibration& calib
   times.data_ = trained(times.kind_, data);
   times.table_ = trained(ModelKind::kTable, samples);
   for (const auto& [round, of_round] : byRound(samples)) {
-    times.by_round_.push_back(trained(ModelKind::kTable, of_round));
+    times.by_round_.push_back({trained(ModelKind::kTable, of_round), measuredIn(of_round)});
   }
+  times.measured_ = measuredIn(samples);
   for (const Sample& sample : samples) {
     for (const Access& access : measuredBy(sample.access)) {
-      times.measured_[access.curve()].add(access.processes, access.bytes, sample.seconds);
       times.sizes_[access.curve()].push_back(access.bytes);
     }
   }
@@ -125,8 +125,31 @@ double AccessTimes::seconds(const Access& access) const {
   return std::max(kLeast * seconds, seconds + lookUpSeconds(access));
 }
 
-double AccessTimes::secondsInRound(std::size_t round, const Access& access) const {
-  return by_round_[round]->seconds(access);
+AccessTimes::Measured AccessTimes::measuredIn(const Samples& samples) {
+  Measured measured;
+  for (const Sample& sample : samples) {
+    for (const Access& access : measuredBy(sample.access)) {
+      measured[access.curve()].add(access.processes, access.bytes, sample.seconds, sample.round);
+    }
+  }
+  return measured;
+}
+
+std::optional<double> AccessTimes::secondsInRound(std::size_t round, const Access& access) const {
+  const Round& of_round = by_round_[round];
+  if (const auto whole = measured_.find(access.curve()); whole != measured_.end()) {
+    const auto part = of_round.measured.find(access.curve());
+    if (part == of_round.measured.end() ||
+        !part->second.hasThoseOf(whole->second, access.processes, access.bytes)) {
+      return {};
+    }
+  }
+  return of_round.table->seconds(access);
+}
+
+double AccessTimes::errorOf(const Access& access) const {
+  const auto found = measured_.find(access.curve());
+  return found == measured_.end() ? 0 : found->second.errorAt(access.processes, access.bytes);
 }
 
 bool AccessTimes::covers(const Access& access) const {

@@ -29,9 +29,14 @@ class AccessTimes {
                                            std::optional<ModelKind> kind = {});
 
   double seconds(const Access& access) const;
-  // The same by what was measured in one round alone. Nothing where that has no such access.
+  // The same by what was measured in one round alone. Nothing where that has no such access: one
+  // that takes long is not measured in each.
   std::size_t rounds() const { return by_round_.size(); }
-  double secondsInRound(std::size_t round, const Access& access) const;
+  std::optional<double> secondsInRound(std::size_t round, const Access& access) const;
+
+  // The standard error of the mean time of such accesses, by how those that were measured differ;
+  // 0 where there are none.
+  double errorOf(const Access& access) const;
 
   // Whether accesses of this kind, with as many bytes and processes or fewer and more, were
   // measured.
@@ -48,6 +53,13 @@ class AccessTimes {
  private:
   AccessTimes() = default;
 
+  using Measured = std::map<decltype(Access().curve()), CurvesByProcesses>;
+  struct Round {
+    std::unique_ptr<const TimeModel> table;
+    Measured measured;
+  };
+  static Measured measuredIn(const Samples& samples);
+
   ModelKind kind_ = ModelKind::kTable;
   double lookUpSeconds(const Access& access) const;
   void findLookUps(const predict::Calibration& calibration);
@@ -56,8 +68,8 @@ class AccessTimes {
   bool looks_up_all_ = false;  // each of these costs a request
   std::unique_ptr<const TimeModel> data_;
   std::unique_ptr<const TimeModel> table_;
-  std::vector<std::unique_ptr<const TimeModel>> by_round_;
-  std::map<decltype(Access().curve()), CurvesByProcesses> measured_;
+  std::vector<Round> by_round_;
+  Measured measured_;
   std::map<decltype(Access().curve()), std::vector<double>> sizes_;
   std::vector<std::pair<ModelKind, TotalErrors>> models_;
   std::optional<predict::Noise> noise_;

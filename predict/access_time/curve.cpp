@@ -1,6 +1,7 @@
 #include "predict/access_time/curve.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 namespace omnio::access_time {
@@ -11,12 +12,46 @@ double between(double x, double x0, double y0, double x1, double y1) {
   return y0 + (y1 - y0) * (x - x0) / (x1 - x0);
 }
 
+// The keys on both sides of `at`, or `at` itself; beyond the last key, the last two.
+template <typename Value>
+std::vector<double> keysAround(const std::map<double, Value>& values, double at) {
+  auto above = values.lower_bound(at);
+  if (above == values.begin() || (above != values.end() && above->first == at)) {
+    return {above->first};
+  }
+  if (above == values.end()) --above;
+  if (above == values.begin()) return {above->first};
+  return {std::prev(above)->first, above->first};
+}
+
 }  // namespace
 
-void Curve::add(double bytes, double seconds, double weight) {
+void Curve::add(double bytes, double seconds, int batch) {
   Mean& mean = points_[bytes];
-  mean.sum += seconds * weight;
-  mean.weight += weight;
+  for (Sum* const sum : {&mean.all, &mean.batches[batch]}) {
+    sum->count += 1;
+    sum->seconds += seconds;
+  }
+  mean.squares += seconds * seconds;
+}
+
+// Storage that lets some accesses pass at once and holds up the next has times that differ much,
+// and means of batches that do not.
+double Curve::Mean::error() const {
+  constexpr std::size_t kEnough = 3;
+  if (all.count < 2) return value();
+  if (batches.size() < kEnough) {
+    const double variance = std::max(0.0, squares / all.count - value() * value());
+    return std::sqrt(variance / (all.count - 1));
+  }
+  // The mean over clusters of different sizes (W. Cochran, Sampling Techniques, 1977).
+  double sum = 0;
+  for (const auto& [batch, part] : batches) {
+    const double difference = part.seconds - value() * part.count;
+    sum += difference * difference;
+  }
+  const auto n = static_cast<double>(batches.size());
+  return std::sqrt(sum * n / (n - 1)) / all.count;
 }
 
 double Curve::at(double bytes) const {
@@ -38,6 +73,20 @@ double Curve::at(double bytes) const {
   return last + slope * (bytes - below->first);
 }
 
+double Curve::errorAt(double bytes) const {
+  const auto above = points_.lower_bound(bytes);
+  if (above == points_.begin()) return above->second.error();
+  const auto below = std::prev(above);
+  // Beyond the largest size it stays the same part of the time.
+  if (above == points_.end()) {
+    const Mean& last = below->second;
+    return last.value() > 0 ? at(bytes) * last.error() / last.value() : 0;
+  }
+  return between(bytes, below->first, below->second.error(), above->first, above->second.error());
+}
+
+std::vector<double> Curve::sizesFor(double bytes) const { return keysAround(points_, bytes); }
+
 double CurvesByProcesses::at(double processes, double bytes) const {
   const auto above = curves_.lower_bound(processes);
   if (above == curves_.begin()) return above->second.at(bytes);
@@ -53,6 +102,29 @@ double CurvesByProcesses::at(double processes, double bytes) const {
   const double slope =
       std::max(0.0, (last - before->second.at(bytes)) / (below->first - before->first));
   return last + slope * (processes - below->first);
+}
+
+double CurvesByProcesses::errorAt(double processes, double bytes) const {
+  const auto above = curves_.lower_bound(processes);
+  if (above == curves_.begin()) return above->second.errorAt(bytes);
+  const auto below = std::prev(above);
+  if (above == curves_.end()) return below->second.errorAt(bytes);
+  return between(processes, below->first, below->second.errorAt(bytes), above->first,
+                 above->second.errorAt(bytes));
+}
+
+std::vector<double> CurvesByProcesses::numbersFor(double processes) const {
+  return keysAround(curves_, processes);
+}
+
+bool CurvesByProcesses::hasThoseOf(const CurvesByProcesses& whole, double processes,
+                                   double bytes) const {
+  return std::ranges::all_of(whole.numbersFor(processes), [&](double number) {
+    const auto mine = curves_.find(number);
+    return mine != curves_.end() &&
+           std::ranges::all_of(whole.curves_.at(number).sizesFor(bytes),
+                               [&mine](double size) { return mine->second.has(size); });
+  });
 }
 
 bool CurvesByProcesses::covers(double processes, double bytes) const {

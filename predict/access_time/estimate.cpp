@@ -113,16 +113,20 @@ std::string missingProblem(const EstimateRequest& request, const predict::Calibr
 
 // How much the total differs from round to round, as a part of it.
 double spreadOfRounds(const AccessTimes& times, const IoProfile& profile) {
+  // A round that has less of the total than this is no picture of it.
+  constexpr double kLeastPart = 0.5;
+  double all = 0;
+  for (const AccessUse& use : profile.uses) all += use.count * times.seconds(use.access);
   std::vector<double> ratios;
   for (std::size_t round = 0; round < times.rounds(); ++round) {
-    double in_round = 0, in_all = 0;
+    double in_round = 0, of_these = 0;
     for (const AccessUse& use : profile.uses) {
-      const double seconds = times.secondsInRound(round, use.access);
-      if (seconds <= 0) continue;
-      in_round += use.count * seconds;
-      in_all += use.count * times.seconds(use.access);
+      const auto seconds = times.secondsInRound(round, use.access);
+      if (!seconds || *seconds <= 0) continue;
+      in_round += use.count * *seconds;
+      of_these += use.count * times.seconds(use.access);
     }
-    if (in_all > 0) ratios.push_back(in_round / in_all);
+    if (of_these > kLeastPart * all) ratios.push_back(in_round / of_these);
   }
   if (ratios.size() < 2) return 0;
   // From the median of the distances from the median: the first rounds have few accesses, and one
@@ -132,6 +136,20 @@ double spreadOfRounds(const AccessTimes& times, const IoProfile& profile) {
   const double deviation = kOfNormal * base::medianOf(ratios);
   // Of the mean of the rounds, and of one more round, which the application is.
   return deviation * std::sqrt(1 + 1 / static_cast<double>(ratios.size()));
+}
+
+// What few measured accesses leave open of the total, as a part of it. Errors of one curve, which
+// may be those of the same cells, add; those of others add as squares.
+double errorOfMeans(const AccessTimes& times, const IoProfile& profile) {
+  double all = 0;
+  std::map<decltype(Access().curve()), double> by_curve;
+  for (const AccessUse& use : profile.uses) {
+    all += use.count * times.seconds(use.access);
+    by_curve[use.access.curve()] += use.count * times.errorOf(use.access);
+  }
+  double squares = 0;
+  for (const auto& [curve, error] : by_curve) squares += error * error;
+  return all > 0 ? std::sqrt(squares) / all : 0;
 }
 
 // A standard deviation, from the median of the absolute errors.
@@ -147,7 +165,9 @@ Uncertainty uncertaintyOf(const AccessTimes& times, const IoProfile& profile) {
     all += use.seconds;
     if (use.access.movesData() && !times.isOnGrid(use.access)) between += use.seconds;
   }
-  Uncertainty result{.rounds = kSpread * spreadOfRounds(times, profile), .structure = kStructure};
+  Uncertainty result{
+      .rounds = kSpread * std::max(spreadOfRounds(times, profile), errorOfMeans(times, profile)),
+      .structure = kStructure};
   if (all > 0) {
     result.model =
         kSpread * TotalErrors::kPartOfGap * between / all * spreadOfErrors(times.errors().cells);

@@ -18,7 +18,8 @@ namespace omnio::access_time {
 
 // What the estimate may be off by, as parts of it. Each is for about 95 of 100 estimates.
 struct Uncertainty {
-  double rounds = 0;     // the target from one round of the calibration to the next
+  double rounds = 0;     // the target from one round of the calibration to the next, or from one
+                         // access to the next where few were measured
   double model = 0;      // the model at sizes that were not measured
   double noise = 0;      // the target from one minute to the next
   double structure = 0;  // what no calibration has: how calls of different kinds change each other

@@ -45,7 +45,8 @@ struct ModelErrors {
 ModelErrors errorsOf(ModelKind kind, const Samples& samples);
 TotalErrors totalErrorsOf(ModelKind kind, const Samples& samples);
 
-// The model whose totals are nearest, of those that predict.
+// The model whose totals are nearest, of those that predict; the table, where none is clearly
+// nearer.
 ModelKind bestOf(const std::vector<std::pair<ModelKind, TotalErrors>>& models);
 
 }  // namespace omnio::access_time

@@ -111,6 +111,9 @@ class Calibrator {
   base::Result<bool> prepare();
   base::Result<bool> measure();
   base::Result<bool> measureRound(std::vector<std::size_t> todo);
+  std::int64_t sliceFor(std::size_t number, std::int64_t fair_ns) const;
+  std::int64_t leastFor(std::size_t number) const;
+  double drawnPart(std::size_t number) const;
   base::Result<bool> measureUnit(std::size_t number, std::uint64_t accesses, std::int64_t slice);
   base::Result<bool> measureReference();
   base::Result<void> save();
@@ -359,9 +362,12 @@ base::Result<bool> Calibrator::measure() {
         return !cell.runs.empty() && cell.runs.back().round == c_.rounds;
       });
     }
+    const std::uint64_t batches_before = batches_;
     const base::Result<bool> done = measureRound(left);
     if (!done || !*done) return done;
     ++c_.rounds;
+    // All that is left takes longer than there is time.
+    if (batches_ == batches_before) return true;
   }
 }
 
@@ -380,13 +386,21 @@ base::Result<bool> Calibrator::measureRound(std::vector<std::size_t> todo) {
       const base::Result<bool> done = measureReference();
       if (!done || !*done) return done;
     }
-    std::vector<std::int64_t> costs;
-    for (const std::size_t i : todo) costs.push_back(costs_[i].of(accessesNow(i)));
-    const std::int64_t slice =
-        std::min(fairSlice(std::move(costs), round_end - monotonicNs()), deadline_ns_ - now);
+    std::vector<Share> shares;
+    for (const std::size_t i : todo) {
+      shares.push_back({.cost_ns = costs_[i].of(accessesNow(i)), .weight = weightOf(units_[i])});
+    }
     const std::size_t number = todo.back();
     todo.pop_back();
+    std::int64_t slice = sliceFor(number, fairSlice(std::move(shares), round_end - now));
     const UnitCost& cost = costs_[number];
+    if (cost.is_known) {
+      // What has to take longer than its slice is not measured in each round, or it would take the
+      // time of all others. By chance, which comes to the slice in the mean.
+      const std::int64_t least = leastFor(number);
+      if (drawnPart(number) * static_cast<double>(least) >= static_cast<double>(slice)) continue;
+      slice = std::max(slice, least);
+    }
     std::uint64_t accesses = accessesNow(number);
     if (cost.is_known && cost.of(accesses) > slice) {
       const double fit = static_cast<double>(slice - cost.fixed_ns) / std::max(1.0, cost.access_ns);
@@ -397,6 +411,33 @@ base::Result<bool> Calibrator::measureRound(std::vector<std::size_t> todo) {
     if (const auto saved = saveAtTimes(); !saved) return saved.failure();
   }
   return true;
+}
+
+std::int64_t Calibrator::sliceFor(std::size_t number, std::int64_t fair_ns) const {
+  // Large accesses to slow storage take more than the first round has; the others shall not be
+  // down to one access for that.
+  constexpr double kLeastPart = 0.1;
+  const auto left = static_cast<double>(std::max<std::int64_t>(deadline_ns_ - monotonicNs(), 0));
+  double weights = 0;
+  for (const Unit& unit : units_) weights += weightOf(unit);
+  const double least = kLeastPart * left / weights;
+  const double slice = weightOf(units_[number]) * std::max(static_cast<double>(fair_ns), least);
+  return static_cast<std::int64_t>(std::min(slice, left));
+}
+
+// The least time of a batch: that of one access, and of many syncs in a row.
+std::int64_t Calibrator::leastFor(std::size_t number) const {
+  constexpr std::int64_t kOfSyncs = 2 * kSecond;
+  const UnitCost& cost = costs_[number];
+  const std::int64_t all = cost.of(accessesNow(number));
+  const std::int64_t one = cost.of(1);
+  return units_[number].kind == UnitKind::kSync ? std::max(one, std::min(all, kOfSyncs)) : one;
+}
+
+// 0 to 1, another one in each round.
+double Calibrator::drawnPart(std::size_t number) const {
+  constexpr std::uint64_t kParts = 1 << 20;
+  return static_cast<double>(base::mixed(c_.seed, c_.rounds, number) % kParts) / kParts;
 }
 
 WorkOrder Calibrator::orderFor(const Unit& unit) const {
@@ -416,9 +457,11 @@ base::Result<bool> Calibrator::measureUnit(std::size_t number, std::uint64_t acc
   order.accesses = accesses;
   order.limit_ns = std::max<std::int64_t>(0, slice);
   // Half of the slice writes back what the other half wrote.
-  order.most_bytes = std::max<std::uint64_t>(
-      1, static_cast<std::uint64_t>(static_cast<double>(order.limit_ns) / 2 * write_bytes_per_ns_ /
-                                    unit.key.processes));
+  if (!unit.key.extends) {
+    order.most_bytes = std::max<std::uint64_t>(
+        1, static_cast<std::uint64_t>(static_cast<double>(order.limit_ns) / 2 *
+                                      write_bytes_per_ns_ / unit.key.processes));
+  }
   const std::int64_t begin = monotonicNs();
   const base::Result<WorkerPool::Outcome> done = pool_->carryOut(order);
   if (!done) return done.failure();

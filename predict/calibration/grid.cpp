@@ -129,13 +129,27 @@ double timeShareOf(std::uint32_t round) {
   return kTimeShares[round] / left;
 }
 
-std::int64_t fairSlice(std::vector<std::int64_t> costs_ns, std::int64_t time_ns) {
-  std::ranges::sort(costs_ns);
-  std::int64_t left = std::max<std::int64_t>(time_ns, 0);
-  for (std::size_t i = 0; i < costs_ns.size(); ++i) {
-    const std::int64_t share = left / static_cast<std::int64_t>(costs_ns.size() - i);
-    if (costs_ns[i] >= share) return share;
-    left -= costs_ns[i];
+double weightOf(const Unit& unit) {
+  constexpr double kOfSyncs = 16, kOfMetadata = 4;
+  if (unit.kind == UnitKind::kMetadata) return kOfMetadata;
+  // What a sync takes follows from the bytes, whoever else has the file.
+  return unit.kind == UnitKind::kSync && unit.key.sharing == FileSharing::kOwn ? kOfSyncs : 1;
+}
+
+std::int64_t fairSlice(std::vector<Share> shares, std::int64_t time_ns) {
+  constexpr double kMost = 1e18;
+  const auto need = [](const Share& share) {
+    return static_cast<double>(share.cost_ns) / share.weight;
+  };
+  std::ranges::sort(shares, {}, need);
+  double weights = 0;
+  for (const Share& share : shares) weights += share.weight;
+  auto left = static_cast<double>(std::max<std::int64_t>(time_ns, 0));
+  for (const Share& share : shares) {
+    const double slice = left / weights;
+    if (need(share) >= slice) return static_cast<std::int64_t>(std::min(slice, kMost));
+    left -= static_cast<double>(share.cost_ns);
+    weights -= share.weight;
   }
   return std::numeric_limits<std::int64_t>::max();
 }

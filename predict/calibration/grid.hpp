@@ -59,8 +59,17 @@ std::uint64_t accessesIn(std::uint32_t round, std::uint64_t wanted);
 // The part of the time that is left which the round may take.
 double timeShareOf(std::uint32_t round);
 
-// The most time that each may have, when each takes no more than it costs, so that all together
-// take no more than `time_ns`.
-std::int64_t fairSlice(std::vector<std::int64_t> costs_ns, std::int64_t time_ns);
+// How much of the time a unit gets, of what one of reads or writes does. Syncs wait for storage,
+// also where reads and writes are in memory: most of an application's time may be theirs, and they
+// are few units of several operations each. The time of one differs the most from that of the next.
+double weightOf(const Unit& unit);
+
+struct Share {
+  std::int64_t cost_ns = 0;
+  double weight = 1;
+};
+// The most time that each may have for each 1 of its weight, when each takes no more than it costs,
+// so that all together take no more than `time_ns`.
+std::int64_t fairSlice(std::vector<Share> shares, std::int64_t time_ns);
 
 }  // namespace omnio::predict

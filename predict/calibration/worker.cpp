@@ -26,9 +26,6 @@ constexpr std::uint64_t kSyncEvery = std::uint64_t{64} << 20;  // the same
 constexpr std::uint64_t kSyncPiece = std::uint64_t{1} << 20;
 constexpr mode_t kMode = 0600;
 
-constexpr CellOperation kSyncs[] = {CellOperation::kFsync, CellOperation::kFdatasync,
-                                    CellOperation::kClose};
-
 constexpr const char* kSharedFile = "shared";
 constexpr const char* kSharedNew = "shared.new";
 constexpr const char* kSharedFolder = "shared.names";
@@ -315,13 +312,14 @@ void Worker::measureData() {
   accessMore(file.get(), offsets);
   meet();
   if (!is_write) return;
-  if (order().cache != CacheState::kDirect && (!is_shared || isFirst())) {
+  // Each file once, by one process.
+  const bool is_mine = !is_shared || isFirst();
+  if (key.extends) {
+    // What is no longer in the file needs no writing back.
+    if (is_mine && ftruncate(file.get(), 0) != 0)
+      fail(fmt::format("cannot truncate {}", name), errno);
+  } else if (is_mine && order().cache != CacheState::kDirect) {
     writeBack(file.get(), written * (is_shared ? key.processes : 1), name);
-  }
-  if (!key.extends) return;
-  meet();
-  if ((!is_shared || isFirst()) && ftruncate(file.get(), 0) != 0) {
-    fail(fmt::format("cannot truncate {}", name), errno);
   }
 }
 
@@ -369,16 +367,22 @@ void Worker::measureSync() {
     turn = 0;
     return true;
   };
-  // The batch before left something to sync: the file that it made empty.
-  if (fsync(file.get()) != 0) fail(fmt::format("cannot sync {}", name), errno);
-  meet();
-  const std::int64_t first = monotonicNs();
-  for (std::uint64_t i = 0; i < order().accesses; ++i) {
-    for (std::uint64_t k = 0; k < std::size(kSyncs); ++k) {
-      // Where there is room for one alone, another one each time.
-      const CellOperation operation = kSyncs[(order().seed + k) % std::size(kSyncs)];
+  // Of a shared file, when all have come here.
+  const auto empty = [&] {
+    meet();
+    if (isFirst() && (ftruncate(file.get(), 0) != 0 || fsync(file.get()) != 0)) {
+      fail(fmt::format("cannot truncate {}", name), errno);
+    }
+    turn = 0;
+    meet();
+  };
+  // Again and again the same, for a part of the time: storage that lets some syncs pass at once,
+  // and holds up the next ones, has a mean only over many in a row.
+  const auto measure = [&](CellOperation operation, std::int64_t limit_ns) {
+    if (is_shared) empty();
+    const std::int64_t first = monotonicNs();
+    for (std::uint64_t i = 0; i < order().accesses; ++i) {
       if (area_.isOver()) throw Stopped{};
-      if (operation == CellOperation::kClose && bytes == 0) continue;
       if (!make_room()) break;
       write();
       const std::int64_t begin = monotonicNs();
@@ -392,16 +396,28 @@ void Worker::measureSync() {
       }
       const std::int64_t end = monotonicNs();
       if (result != 0) fail(fmt::format("cannot sync {}", name), errno);
-      record(operation, begin, end);
-      if (operation == CellOperation::kClose) file = ClosedByHand(openedFile(name, O_RDWR));
-      // Else the next sync would have more to do than was written for it.
-      if (operation == CellOperation::kClose && fdatasync(file.get()) != 0) {
-        fail(fmt::format("cannot sync {}", name), errno);
+      const bool has_space = record(operation, begin, end);
+      if (operation == CellOperation::kClose) {
+        file = ClosedByHand(openedFile(name, O_RDWR));
+        // Else the next one would have more to do than was written for it.
+        if (fdatasync(file.get()) != 0) fail(fmt::format("cannot sync {}", name), errno);
       }
+      if (!has_space || monotonicNs() - first > limit_ns) break;
     }
-    const bool is_full = slot_.records + std::size(kSyncs) > records_.size();
-    if (is_full || monotonicNs() - first > order().limit_ns || (is_shared && !has_room())) break;
+  };
+  // The batch before left something to sync: the file that it made empty.
+  if (fsync(file.get()) != 0) fail(fmt::format("cannot sync {}", name), errno);
+  meet();
+  constexpr std::int64_t kParts = 8;  // of the time, one for closes
+  std::int64_t syncs_ns = order().limit_ns;
+  if (bytes > 0) {
+    measure(CellOperation::kClose, order().limit_ns / kParts);
+    syncs_ns -= order().limit_ns / kParts;
   }
+  // The other one begins each time.
+  const bool is_data_first = order().seed % 2 == 1;
+  measure(is_data_first ? CellOperation::kFdatasync : CellOperation::kFsync, syncs_ns / 2);
+  measure(is_data_first ? CellOperation::kFsync : CellOperation::kFdatasync, syncs_ns / 2);
   meet();
   if ((!is_shared || isFirst()) && ftruncate(file.get(), 0) != 0) {
     fail(fmt::format("cannot truncate {}", name), errno);

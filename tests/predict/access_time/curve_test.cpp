@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace omnio::access_time {
 namespace {
 
@@ -37,6 +39,24 @@ TEST(Curve, OfOneSizeGrowsWithTheBytes) {
   EXPECT_DOUBLE_EQ(of_one_byte.at(1 << 20), 32);
 }
 
+TEST(Curve, KnowsHowUncertainItsMeansAre) {
+  Curve curve;
+  for (const double seconds : {1, 3, 1, 3, 2}) curve.add(100, seconds);
+  // The variance of the five is 4 / 4, and that of their mean a fifth of it.
+  EXPECT_NEAR(curve.errorAt(100), std::sqrt(4.0 / 4 / 5), 1e-12);
+  curve.add(300, 7);  // one alone
+  EXPECT_DOUBLE_EQ(curve.errorAt(300), 7);
+  EXPECT_DOUBLE_EQ(curve.errorAt(200), (curve.errorAt(100) + 7) / 2);
+  EXPECT_DOUBLE_EQ(curve.errorAt(600), curve.at(600));
+  CurvesByProcesses curves;
+  for (const double processes : {1.0, 2.0}) {
+    for (const double part : {0.9, 1.1}) curves.add(processes, 10, processes * part);
+  }
+  EXPECT_NEAR(curves.errorAt(1, 10), 0.1, 1e-12);
+  EXPECT_NEAR(curves.errorAt(1.5, 10), 0.15, 1e-12);
+  EXPECT_NEAR(curves.errorAt(8, 10), 0.2, 1e-12);
+}
+
 TEST(CurvesByProcesses, AreStraightBetweenNumbersOfProcesses) {
   CurvesByProcesses curves;
   for (const double bytes : {10.0, 20.0}) {
@@ -47,6 +67,23 @@ TEST(CurvesByProcesses, AreStraightBetweenNumbersOfProcesses) {
   EXPECT_DOUBLE_EQ(curves.at(2, 10), 20);
   EXPECT_DOUBLE_EQ(curves.at(4, 20), 80);
   EXPECT_DOUBLE_EQ(curves.at(8, 20), 160);
+}
+
+TEST(CurvesByProcesses, KnowWhetherTheyHaveTheMeansOfOthers) {
+  CurvesByProcesses whole, part;
+  for (const double processes : {1.0, 2.0, 4.0}) {
+    for (const double bytes : {10.0, 20.0, 30.0}) {
+      whole.add(processes, bytes, 1);
+      if (processes < 4 && bytes < 30) part.add(processes, bytes, 1);
+    }
+  }
+  EXPECT_TRUE(part.hasThoseOf(whole, 1, 10));
+  EXPECT_TRUE(part.hasThoseOf(whole, 1.5, 20));
+  EXPECT_TRUE(part.hasThoseOf(whole, 2, 5));
+  EXPECT_FALSE(part.hasThoseOf(whole, 3, 10));
+  EXPECT_FALSE(part.hasThoseOf(whole, 1, 25));
+  EXPECT_FALSE(part.hasThoseOf(whole, 1, 100));
+  EXPECT_FALSE(part.hasThoseOf(whole, 8, 10));
 }
 
 TEST(CurvesByProcesses, CoverWhatLiesBetweenMeasuredNumbers) {

@@ -167,10 +167,50 @@ TEST_F(EstimateTest, TakesTheModelWithTheBestTotals) {
   const auto times = AccessTimes::learned(calibration_, "cal.json");
   ASSERT_TRUE(times);
   ASSERT_EQ(times->models().size(), 3U);
-  for (const auto& [kind, errors] : times->models()) {
-    EXPECT_GE(errors.mean(), times->errors().mean());
-  }
+  EXPECT_EQ(times->kind(), bestOf(times->models()));
   EXPECT_NE(times->kind(), ModelKind::kLinear);
+}
+
+// A throttled target lets some syncs pass at once, and holds up others.
+TEST_F(EstimateTest, IsUncertainWhereFewAccessesDifferMuch) {
+  double true_s = 0;
+  const std::string document = scheduleOf({run(true_s)});
+  const auto uncertainty_with = [&](std::size_t count) {
+    predict::Calibration calibration = calibration_;
+    for (predict::Cell& cell : calibration.cells) {
+      if (cell.key.operation != CellOperation::kFsync) continue;
+      cell.all = {};
+      for (predict::AccessRun& run : cell.runs) {
+        run.times_ns.resize(count);
+        for (std::size_t i = 0; i < count; ++i) {
+          run.times_ns[i] = i % 2 == 0 ? 10'000 : 10'000'000;
+          cell.all.add(run.times_ns[i]);
+        }
+      }
+    }
+    calibrate(calibration);
+    const auto result = estimated(document);
+    EXPECT_TRUE(result);
+    return result ? result->uncertainty.rounds : 0;
+  };
+  EXPECT_GT(uncertainty_with(2), 0.5);
+  EXPECT_LT(uncertainty_with(2000), 0.1);
+}
+
+// What takes long is not measured in each round.
+TEST_F(EstimateTest, ComparesRoundsByWhatTheyHave) {
+  double true_s = 0;
+  const std::string document = scheduleOf({run(true_s)});
+  calibrate(calibration_);
+  const double with_all = estimated(document)->uncertainty.rounds;
+  predict::Calibration calibration = calibration_;
+  for (predict::Cell& cell : calibration.cells) {
+    if (cell.key.operation == CellOperation::kFsync && cell.key.bytes > 0) cell.runs.pop_back();
+  }
+  calibrate(calibration);
+  const auto result = estimated(document);
+  ASSERT_TRUE(result);
+  EXPECT_NEAR(result->uncertainty.rounds, with_all, 0.05);
 }
 
 TEST_F(EstimateTest, OfPhasesIsThatOfTheirRequests) {

@@ -64,6 +64,16 @@ TEST_F(ModelErrorsTest, TotalsDecideAndNotSingleAccesses) {
   }
 }
 
+TEST(BestOf, IsTheTableUnlessAnotherIsClearlyNearer) {
+  const auto best = [](double of_table, double of_network) {
+    return bestOf({{ModelKind::kNeural, {.rounds = {of_network}, .cells = {}}},
+                   {ModelKind::kTable, {.rounds = {of_table}, .cells = {}}}});
+  };
+  EXPECT_EQ(best(0.2, 0.19), ModelKind::kTable);
+  EXPECT_EQ(best(0.2, 0.3), ModelKind::kTable);
+  EXPECT_EQ(best(0.2, 0.1), ModelKind::kNeural);
+}
+
 TEST_F(ModelErrorsTest, HoldOutRoundsAndSizesBetweenOthers) {
   const TotalErrors errors = totalErrorsOf(ModelKind::kTable, samples_);
   constexpr std::size_t kCellsOfASize = 2 * 2 * 3, kSizes = 13;

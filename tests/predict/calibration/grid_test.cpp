@@ -78,21 +78,37 @@ TEST(CalibrationGrid, PlannedRoundsMakeAllAccesses) {
   EXPECT_EQ(timeShareOf(kPlannedRounds + 5), 1);
 }
 
+std::vector<Share> sharesOf(const std::vector<std::int64_t>& costs) {
+  std::vector<Share> shares;
+  for (const std::int64_t cost : costs) shares.push_back({.cost_ns = cost});
+  return shares;
+}
+
 TEST(CalibrationGrid, CheapUnitsLeaveTheirTimeToOthers) {
-  EXPECT_EQ(fairSlice({10, 10, 10}, 30), 10);
-  EXPECT_EQ(fairSlice({10, 1000, 1000}, 110), 50);
-  EXPECT_EQ(fairSlice({1000, 10, 20, 1000}, 110), 40);
-  EXPECT_EQ(fairSlice({1000, 1000}, -5), 0);
-  EXPECT_GT(fairSlice({10, 20}, 100), 100);
+  EXPECT_EQ(fairSlice(sharesOf({10, 10, 10}), 30), 10);
+  EXPECT_EQ(fairSlice(sharesOf({10, 1000, 1000}), 110), 50);
+  EXPECT_EQ(fairSlice(sharesOf({1000, 10, 20, 1000}), 110), 40);
+  EXPECT_EQ(fairSlice(sharesOf({1000, 1000}), -5), 0);
+  EXPECT_GT(fairSlice(sharesOf({10, 20}), 100), 100);
   // As much as is given, and never more.
   const std::vector<std::int64_t> costs = {7, 90, 33, 500, 2, 61};
   for (std::int64_t time = 0; time < 600; time += 13) {
-    const std::int64_t slice = fairSlice(costs, time);
+    const std::int64_t slice = fairSlice(sharesOf(costs), time);
     std::int64_t sum = 0;
     for (const std::int64_t cost : costs) sum += std::min(cost, slice);
     EXPECT_LE(sum, time);
     EXPECT_GT(sum, time - 6);
   }
+}
+
+TEST(CalibrationGrid, UnitsWithMoreWeightGetMoreOfTheTime) {
+  EXPECT_EQ(fairSlice({{.cost_ns = 1000}, {.cost_ns = 1000, .weight = 4}}, 100), 20);
+  // 80 would be its part: what it does not need is for the other one.
+  EXPECT_EQ(fairSlice({{.cost_ns = 1000}, {.cost_ns = 40, .weight = 4}}, 100), 60);
+  const Unit data{.kind = UnitKind::kData, .key = {}};
+  const Unit sync{.kind = UnitKind::kSync, .key = {}};
+  EXPECT_EQ(weightOf(data), 1);
+  EXPECT_GT(weightOf(sync), 1);
 }
 
 TEST(CalibrationGrid, WhatCannotBeMeasuredHasAReason) {
