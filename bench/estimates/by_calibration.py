@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How near estimates by a calibration come to the truth: three targets, three programs.
+"""How near estimates by a calibration come to the truth: three targets, five programs.
 
     bench/estimates/by_calibration.py [--target NAME]... [--program NAME]... [--runs N]
                                       [--budget TIME] [--build DIR] [--results FILE]
@@ -27,10 +27,12 @@ from targets import TARGETS, Pool
 from workloads import YIELD
 
 # Name -> the workload of tests/programs/c_workloads.c, its factor by target, and its ranks.
-# The I/O time is a third of a second at least.
+# The I/O time is a seventh of a second at least.
 PROGRAMS = {"checkpoint": ({"tmpfs": 200, "ext4": 12, "even": 16}, 2),
             "btio": ({"tmpfs": 300, "ext4": 200, "even": 80}, 2),
-            "metadata": ({"tmpfs": 250, "ext4": 250, "even": 6}, 2)}
+            "metadata": ({"tmpfs": 250, "ext4": 250, "even": 6}, 2),
+            "append": ({"tmpfs": 3000, "ext4": 10, "even": 20}, 2),
+            "commit": ({"tmpfs": 800, "ext4": 8, "even": 12}, 2)}
 PROCESSES = 4  # of the calibration
 WITHIN_PERCENT = 15
 INSIDE_SHARE = 0.9

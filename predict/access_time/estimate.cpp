@@ -113,7 +113,7 @@ std::string missingProblem(const EstimateRequest& request, const predict::Calibr
 
 // How much the total differs from round to round, as a part of it.
 double spreadOfRounds(const AccessTimes& times, const IoProfile& profile) {
-  // A round that has less of the total than this is no picture of it.
+  // A round with less of the total than this tells too little of it.
   constexpr double kLeastPart = 0.5;
   double all = 0;
   for (const AccessUse& use : profile.uses) all += use.count * times.seconds(use.access);

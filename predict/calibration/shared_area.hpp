@@ -58,6 +58,7 @@ struct SharedArea {
   std::atomic<std::uint32_t> arrived = 0;
   std::atomic<std::uint32_t> generation = 0;  // of the barrier
   std::atomic<std::uint32_t> finished = 0;    // processes that made all accesses
+  std::atomic<std::uint64_t> turns = 0;       // of syncs that begin together, in all
   WorkOrder order;
 
   bool isOver() const { return stops.load() != 0 || failed.load() != 0; }

@@ -315,7 +315,7 @@ void Worker::measureData() {
   // Each file once, by one process.
   const bool is_mine = !is_shared || isFirst();
   if (key.extends) {
-    // What is no longer in the file needs no writing back.
+    // What the file has lost needs no writing back.
     if (is_mine && ftruncate(file.get(), 0) != 0)
       fail(fmt::format("cannot truncate {}", name), errno);
   } else if (is_mine && order().cache != CacheState::kDirect) {
@@ -358,33 +358,32 @@ void Worker::measureSync() {
       writePiece(file.get(), std::min(kSyncPiece, bytes - at), begin + at, name);
     }
   };
-  const auto has_room = [&] { return bytes == 0 || (turn + 1) * parts * bytes <= file_bytes; };
-  // Those that share a file cannot make it empty while others write.
   const auto make_room = [&] {
-    if (has_room()) return true;
-    if (is_shared) return false;
+    const bool fits = bytes == 0 || (turn + 1) * parts * bytes <= file_bytes;
+    // Those that share a file cannot make it empty while others write.
+    if (fits || is_shared) return fits;
     if (ftruncate(file.get(), 0) != 0) fail(fmt::format("cannot truncate {}", name), errno);
     turn = 0;
     return true;
   };
-  // Of a shared file, when all have come here.
-  const auto empty = [&] {
-    meet();
-    if (isFirst() && (ftruncate(file.get(), 0) != 0 || fsync(file.get()) != 0)) {
-      fail(fmt::format("cannot truncate {}", name), errno);
-    }
-    turn = 0;
-    meet();
-  };
   // Again and again the same, for a part of the time: storage that lets some syncs pass at once,
-  // and holds up the next ones, has a mean only over many in a row.
+  // and holds up the next ones, has a mean only over many in a row. Processes begin each of them
+  // together, as the ranks of an application do behind a barrier: some come first then, and others
+  // wait for these.
   const auto measure = [&](CellOperation operation, std::int64_t limit_ns) {
-    if (is_shared) empty();
+    meet();
+    if (isFirst()) {
+      const bool is_empty = !is_shared || (ftruncate(file.get(), 0) == 0 && fsync(file.get()) == 0);
+      if (!is_empty) fail(fmt::format("cannot truncate {}", name), errno);
+      area_.turns = order().accesses;
+    }
+    if (is_shared) turn = 0;
     const std::int64_t first = monotonicNs();
-    for (std::uint64_t i = 0; i < order().accesses; ++i) {
-      if (area_.isOver()) throw Stopped{};
-      if (!make_room()) break;
+    for (std::uint64_t i = 0;; ++i) {
+      meet();
+      if (i >= area_.turns.load() || !make_room()) break;
       write();
+      meet();
       const std::int64_t begin = monotonicNs();
       int result = 0;
       if (operation == CellOperation::kFsync) {
@@ -402,7 +401,8 @@ void Worker::measureSync() {
         // Else the next one would have more to do than was written for it.
         if (fdatasync(file.get()) != 0) fail(fmt::format("cannot sync {}", name), errno);
       }
-      if (!has_space || monotonicNs() - first > limit_ns) break;
+      // All end with the turn that is the last of one.
+      if (!has_space || monotonicNs() - first > limit_ns) area_.turns = i + 1;
     }
   };
   // The batch before left something to sync: the file that it made empty.
