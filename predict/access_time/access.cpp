@@ -52,6 +52,7 @@ Samples samplesOf(const predict::Calibration& calibration, bool shares_rare) {
                                  .order = cell.key.order,
                                  .sharing = cell.key.sharing,
                                  .extends = cell.key.extends,
+                                 .is_new = cell.key.is_new,
                                  .bytes = static_cast<double>(cell.key.bytes),
                                  .delta_offset = 0,
                                  .processes = static_cast<double>(cell.key.processes)},

@@ -24,6 +24,7 @@ struct Access {
   AccessOrder order = AccessOrder::kNone;
   FileSharing sharing = FileSharing::kOwn;
   bool extends = false;           // of a write: the file grows by it
+  bool is_new = false;            // of fsync: the file was made since the last one
   double bytes = 0;               // of fsync, close and the like: those written before it
   std::int64_t delta_offset = 0;  // from the end of the access before, of the same descriptor
   double processes = 1;           // that use the target at once, with this one; a mean
@@ -35,7 +36,7 @@ struct Access {
 
   // One curve of times by bytes, for each number of processes, measures all that has the same of
   // these.
-  auto curve() const { return std::tuple(operation, order, sharing, extends); }
+  auto curve() const { return std::tuple(operation, order, sharing, extends, is_new); }
   bool movesData() const {
     return operation == CellOperation::kRead || operation == CellOperation::kWrite;
   }

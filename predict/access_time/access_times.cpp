@@ -135,10 +135,18 @@ AccessTimes::Measured AccessTimes::measuredIn(const Samples& samples) {
   return measured;
 }
 
+const AccessTimes::Measured::value_type* AccessTimes::meansFor(const Access& access) const {
+  for (const Access& alike : alikeTo(access)) {
+    const auto found = measured_.find(alike.curve());
+    if (found != measured_.end()) return &*found;
+  }
+  return nullptr;
+}
+
 std::optional<double> AccessTimes::secondsInRound(std::size_t round, const Access& access) const {
   const Round& of_round = by_round_[round];
-  if (const auto whole = measured_.find(access.curve()); whole != measured_.end()) {
-    const auto part = of_round.measured.find(access.curve());
+  if (const auto* const whole = meansFor(access)) {
+    const auto part = of_round.measured.find(whole->first);
     if (part == of_round.measured.end() ||
         !part->second.hasThoseOf(whole->second, access.processes, access.bytes)) {
       return {};
@@ -148,8 +156,8 @@ std::optional<double> AccessTimes::secondsInRound(std::size_t round, const Acces
 }
 
 double AccessTimes::errorOf(const Access& access) const {
-  const auto found = measured_.find(access.curve());
-  return found == measured_.end() ? 0 : found->second.errorAt(access.processes, access.bytes);
+  const auto* const means = meansFor(access);
+  return means == nullptr ? 0 : means->second.errorAt(access.processes, access.bytes);
 }
 
 bool AccessTimes::covers(const Access& access) const {

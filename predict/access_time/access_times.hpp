@@ -59,6 +59,8 @@ class AccessTimes {
     Measured measured;
   };
   static Measured measuredIn(const Samples& samples);
+  // The means that stand for the time of the access; null where there are none.
+  const Measured::value_type* meansFor(const Access& access) const;
 
   ModelKind kind_ = ModelKind::kTable;
   double lookUpSeconds(const Access& access) const;

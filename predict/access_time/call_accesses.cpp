@@ -89,7 +89,9 @@ CallAccesses::CallAccesses(const std::vector<FileFacts>& files) : files_(files) 
 void CallAccesses::beginRank() {
   opens_.clear();
   for (const std::uint32_t file : touched_) states_[file].dirty_bytes = 0;
+  for (const std::uint32_t file : made_) states_[file].is_new = false;
   touched_.clear();
+  made_.clear();
 }
 
 CallAccesses::FileState* CallAccesses::stateOf(model::FileNumber file) {
@@ -181,6 +183,10 @@ void CallAccesses::open(const ScheduleEvent& event) {
     state->size = 0;
   }
   if (state != nullptr) state->exists = true;
+  if (is_new) {
+    state->is_new = true;
+    made_.push_back(static_cast<std::uint32_t>(event.file));
+  }
   auto& open = opens_[static_cast<std::int64_t>(event.new_fd)];
   open = std::make_shared<Open>();
   open->file = event.file;
@@ -280,8 +286,13 @@ void CallAccesses::sync(const ScheduleEvent& event) {
     Open& open = openOf(event.fd);
     open.unsynced_bytes = 0;
     FileState* const state = stateOf(open.file);
-    add(operation, open.file, state != nullptr ? state->dirty_bytes : 0);
+    // A new file's name is not data, and still has to be written, or the data could not be found.
+    const bool is_new = state != nullptr && state->is_new;
+    add(is_new ? CellOperation::kFsync : operation, open.file,
+        state != nullptr ? state->dirty_bytes : 0);
+    found_.back().is_new = is_new;
     if (state != nullptr) state->dirty_bytes = 0;
+    if (state != nullptr) state->is_new = false;
     return;
   }
   double dirty_bytes = 0;
@@ -318,6 +329,10 @@ void CallAccesses::metadata(const ScheduleEvent& event) {
     if (FileState* const renamed = stateOf(event.new_file)) {
       renamed->exists = true;
       if (state != nullptr) renamed->size = state->size;
+      if (state != nullptr && state->is_new) {
+        renamed->is_new = true;
+        made_.push_back(static_cast<std::uint32_t>(event.new_file));
+      }
     }
   } else if (does(Effect::kRemovesName)) {
     if (state != nullptr) *state = {};

@@ -57,6 +57,7 @@ class CallAccesses {
     bool exists = false;
     double size = 0;
     double dirty_bytes = 0;  // written by this rank since its last sync
+    bool is_new = false;     // made by this rank, and not synced since
   };
   struct Open {
     model::FileNumber file = model::kNoFileNumber;
@@ -85,6 +86,7 @@ class CallAccesses {
   const std::vector<FileFacts>& files_;
   std::vector<FileState> states_;
   std::vector<std::uint32_t> touched_;  // files with dirty bytes of this rank
+  std::vector<std::uint32_t> made_;     // new files
   std::unordered_map<std::int64_t, std::shared_ptr<Open>> opens_;
   std::vector<Access> found_;
   double dirty_scale_ = 1;

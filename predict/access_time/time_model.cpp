@@ -18,37 +18,6 @@ namespace omnio::access_time {
 
 namespace {
 
-// Accesses whose times stand for that of the access where it was not measured itself, the most
-// alike first.
-std::vector<Access> alikeTo(const Access& access) {
-  std::vector<Access> result{access};
-  // Each of the following is done to all that there are until then.
-  const auto also = [&result](auto change) {
-    for (std::size_t i = 0, count = result.size(); i < count; ++i) {
-      result.push_back(result[i]);
-      change(result.back());
-    }
-  };
-  also([](Access& each) {
-    if (each.order == AccessOrder::kStrided) each.order = AccessOrder::kRandom;
-  });
-  also([](Access& each) {
-    each.sharing = each.sharing == FileSharing::kOwn ? FileSharing::kShared : FileSharing::kOwn;
-  });
-  also([](Access& each) { each.extends = !each.extends; });
-  also([](Access& each) {
-    if (each.movesData()) {
-      each.order =
-          each.order == AccessOrder::kSequential ? AccessOrder::kRandom : AccessOrder::kSequential;
-    }
-  });
-  also([](Access& each) {
-    if (each.operation == CellOperation::kFdatasync) each.operation = CellOperation::kFsync;
-    if (each.operation == CellOperation::kCreate) each.operation = CellOperation::kOpen;
-  });
-  return result;
-}
-
 // A clock tick: logarithms need a time.
 constexpr double kShortest = 1e-9;
 
@@ -305,6 +274,36 @@ std::unique_ptr<const TimeModel> trained(ModelKind kind, const Samples& samples)
     default:
       return std::make_unique<TableModel>(samples);
   }
+}
+
+std::vector<Access> alikeTo(const Access& access) {
+  std::vector<Access> result{access};
+  // Each of the following is done to all that there are until then.
+  const auto also = [&result](auto change) {
+    for (std::size_t i = 0, count = result.size(); i < count; ++i) {
+      result.push_back(result[i]);
+      change(result.back());
+    }
+  };
+  also([](Access& each) {
+    if (each.order == AccessOrder::kStrided) each.order = AccessOrder::kRandom;
+  });
+  also([](Access& each) {
+    each.sharing = each.sharing == FileSharing::kOwn ? FileSharing::kShared : FileSharing::kOwn;
+  });
+  also([](Access& each) { each.extends = !each.extends; });
+  also([](Access& each) { each.is_new = false; });
+  also([](Access& each) {
+    if (each.movesData()) {
+      each.order =
+          each.order == AccessOrder::kSequential ? AccessOrder::kRandom : AccessOrder::kSequential;
+    }
+  });
+  also([](Access& each) {
+    if (each.operation == CellOperation::kFdatasync) each.operation = CellOperation::kFsync;
+    if (each.operation == CellOperation::kCreate) each.operation = CellOperation::kOpen;
+  });
+  return result;
 }
 
 std::vector<Access> measuredBy(const Access& access) {

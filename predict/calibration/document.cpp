@@ -66,6 +66,7 @@ std::string_view whyNoCell(const CellKey& key) {
   if (is_access && key.bytes == 0) return "reads and writes have bytes";
   if (!hasBytes(key.operation) && key.bytes > 0) return "the operation has no bytes";
   if (key.extends && key.operation != CellOperation::kWrite) return "only writes extend a file";
+  if (key.is_new && key.operation != CellOperation::kFsync) return "only fsync has a new file";
   if (key.sharing == FileSharing::kShared && key.processes == 1) {
     return "one process alone shares nothing";
   }
@@ -182,6 +183,7 @@ class CalibrationReader {
     key.order = object.oneOf("order", kOrders);
     key.sharing = object.oneOf("files", kSharings);
     key.extends = object.flag("extends", false);
+    key.is_new = object.flag("new", false);
     key.bytes = object.natural("bytes", kFromZero);
     key.processes = whole(object, "processes", {.least = 1, .most = out_.processes});
     if (const std::string_view reason = whyNoCell(key); !reason.empty()) object.refuse(reason);
@@ -194,7 +196,7 @@ class CalibrationReader {
     if (!out_.cells.empty() && cell.key <= out_.cells.back().key) {
       object.refuse(
           "the cell has to come after those before it: by operation, order, files, "
-          "extends, bytes and processes");
+          "extends, new, bytes and processes");
     }
     readSummary(object.require("all"), cell.all);
     if (const JsonNode* writeback = object.find("writeback")) {
@@ -306,6 +308,7 @@ void putKey(JsonWriter& json, const CellKey& key) {
   json.put("order", nameOf(key.order));
   json.put("files", nameOf(key.sharing));
   if (key.extends) json.put("extends", true);
+  if (key.is_new) json.put("new", true);
   json.put("bytes", key.bytes);
   json.put("processes", key.processes);
 }
@@ -472,7 +475,8 @@ std::string textOf(const CellKey& key) {
                        nameOf(key.order), text);
     if (key.extends) text += " that extend the file";
   } else if (hasBytes(key.operation)) {
-    text += fmt::format(" after {}", base::humanBytes(static_cast<double>(key.bytes)));
+    text += fmt::format(" {}after {}", key.is_new ? "of a new file " : "",
+                        base::humanBytes(static_cast<double>(key.bytes)));
   }
   if (key.processes == 1) return text + " by 1 process";
   const bool has_file = hasBytes(key.operation) || isAccess(key.operation);

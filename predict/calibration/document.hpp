@@ -65,6 +65,7 @@ struct CellKey {
   AccessOrder order = AccessOrder::kNone;
   FileSharing sharing = FileSharing::kOwn;
   bool extends = false;         // writes: the file grows by them, else its bytes were there before
+  bool is_new = false;          // fsync: the file was made since the last one
   std::uint64_t bytes = 0;      // of an access; 0 where there are none
   std::uint32_t processes = 1;  // at once
 

@@ -67,6 +67,10 @@ std::vector<Unit> unitsOf(const GridOptions& grid) {
         if (bytes > grid.largest_bytes) continue;
         units.push_back({.kind = UnitKind::kSync,
                          .key = {.sharing = sharing, .bytes = bytes, .processes = processes}});
+        // Who has made a file matters to nobody else: each process makes its own.
+        if (sharing == FileSharing::kShared || bytes == 0) continue;
+        units.push_back(units.back());
+        units.back().key.is_new = true;
       }
       units.push_back(
           {.kind = UnitKind::kMetadata, .key = {.sharing = sharing, .processes = processes}});
@@ -87,6 +91,7 @@ std::vector<CellKey> cellsOf(const Unit& unit) {
     return cells;
   }
   add(CellOperation::kFsync);
+  if (unit.key.is_new) return cells;
   add(CellOperation::kFdatasync);
   if (unit.key.bytes > 0) add(CellOperation::kClose);
   return cells;

@@ -350,20 +350,35 @@ void Worker::measureSync() {
   const std::uint64_t file_bytes = is_shared ? order().shared_file_bytes : order().own_file_bytes;
   const std::uint64_t parts = is_shared ? order().key.processes : 1;
   const std::uint64_t process = is_shared ? number_ : 0;
-  std::uint64_t turn = 0;  // of writing behind what was written
+  const bool is_new = order().key.is_new;
+  std::uint64_t turn = 0;  // of writing behind what was written, or of making a file
+  std::vector<std::string> made;
   ClosedByHand file(openedFile(name, O_RDWR));
   const auto write = [&] {
-    const std::uint64_t begin = (turn++ * parts + process) * bytes;
+    if (is_new) {
+      made.push_back(fmt::format("{}/s{}", ownName("names"), turn));
+      file = ClosedByHand(openedFile(made.back(), O_RDWR | O_CREAT | O_EXCL));
+    }
+    const std::uint64_t begin = is_new ? 0 : (turn * parts + process) * bytes;
+    ++turn;
     for (std::uint64_t at = 0; at < bytes; at += kSyncPiece) {
       writePiece(file.get(), std::min(kSyncPiece, bytes - at), begin + at, name);
     }
+  };
+  const auto empty = [&] {
+    for (const std::string& one : made) {
+      if (unlink(pathOf(one).c_str()) != 0) fail(fmt::format("cannot unlink {}", one), errno);
+    }
+    made.clear();
+    if (!is_new && ftruncate(file.get(), 0) != 0)
+      fail(fmt::format("cannot truncate {}", name), errno);
+    turn = 0;
   };
   const auto make_room = [&] {
     const bool fits = bytes == 0 || (turn + 1) * parts * bytes <= file_bytes;
     // Those that share a file cannot make it empty while others write.
     if (fits || is_shared) return fits;
-    if (ftruncate(file.get(), 0) != 0) fail(fmt::format("cannot truncate {}", name), errno);
-    turn = 0;
+    empty();
     return true;
   };
   // Again and again the same, for a part of the time: storage that lets some syncs pass at once,
@@ -408,6 +423,11 @@ void Worker::measureSync() {
   // The batch before left something to sync: the file that it made empty.
   if (fsync(file.get()) != 0) fail(fmt::format("cannot sync {}", name), errno);
   meet();
+  if (is_new) {
+    measure(CellOperation::kFsync, order().limit_ns);
+    meet();
+    return empty();
+  }
   constexpr std::int64_t kParts = 8;  // of the time, one for closes
   std::int64_t syncs_ns = order().limit_ns;
   if (bytes > 0) {
@@ -419,9 +439,7 @@ void Worker::measureSync() {
   measure(is_data_first ? CellOperation::kFdatasync : CellOperation::kFsync, syncs_ns / 2);
   measure(is_data_first ? CellOperation::kFsync : CellOperation::kFdatasync, syncs_ns / 2);
   meet();
-  if ((!is_shared || isFirst()) && ftruncate(file.get(), 0) != 0) {
-    fail(fmt::format("cannot truncate {}", name), errno);
-  }
+  if (!is_shared || isFirst()) empty();
 }
 
 // --- Metadata

@@ -71,8 +71,8 @@ def timesOf(cell):
 
 
 def nameOf(cell):
-    return " ".join(str(cell[key]) for key in ("operation", "order", "files", "bytes",
-                                               "processes"))
+    words = [str(cell[key]) for key in ("operation", "order", "files", "bytes", "processes")]
+    return " ".join(words + [flag for flag in ("extends", "new") if cell.get(flag)])
 
 
 def checkSums(checks, found):
@@ -194,8 +194,8 @@ def checkBudget(checks, work):
         checks.equal(done.status, 0, f"budget: {done}")
         found = document(output)
         checks.that(found["cells"] and found["unreached"], "budget: some cells, and some not")
-        keys = {nameOf(cell) + str(cell.get("extends")) for cell in found["cells"]}
-        missing = {nameOf(cell) + str(cell.get("extends")) for cell in found["unreached"]}
+        keys = {nameOf(cell) for cell in found["cells"]}
+        missing = {nameOf(cell) for cell in found["unreached"]}
         checks.that(not keys & missing, "budget: no cell is both")
         checks.that("the budget ended before" in done.out.decode(), f"budget: said: {done}")
         checks.equal(os.listdir(storage.path), [], "budget: what is left")
@@ -250,9 +250,9 @@ def checkInterruptions(checks, work):
     checks.equal(made(), [], "an interrupted one cleans up")
     after = document(output)
     checks.that(after["spent_ns"] > before["spent_ns"], "time goes on")
-    cells = {nameOf(cell) + str(cell.get("extends")): cell for cell in after["cells"]}
+    cells = {nameOf(cell): cell for cell in after["cells"]}
     for cell in before["cells"]:
-        later = cells[nameOf(cell) + str(cell.get("extends"))]
+        later = cells[nameOf(cell)]
         checks.that(later["all"]["accesses"] >= cell["all"]["accesses"],
                     f"{nameOf(cell)}: goes on")
         checks.equal(later["runs"][0], cell["runs"][0], f"{nameOf(cell)}: what it had")

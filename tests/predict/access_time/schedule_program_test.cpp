@@ -42,6 +42,7 @@ class ScheduleProgramTest : public ::testing::Test {
       text += fmt::format(" {}", predict::nameOf(access.order));
     }
     if (access.extends) text += " extends";
+    if (access.is_new) text += " new";
     if (access.sharing == FileSharing::kShared) text += " shared";
     if (access.stands_for_another) text += " alike";
     return text;
@@ -80,8 +81,23 @@ TEST_F(ScheduleProgramTest, GivesSyncsAndClosesTheBytesThatTheyFind) {
                                                .text()}));
   EXPECT_EQ(
       accessesOf(program),
-      "create; write 100 sequential extends; write 50 sequential extends; fsync 150; write 30 "
+      "create; write 100 sequential extends; write 50 sequential extends; fsync 150 new; write 30 "
       "sequential extends; fdatasync 30; close; create; write 70 sequential extends; close 70");
+}
+
+TEST_F(ScheduleProgramTest, KnowsWhichSyncsAreOfNewFiles) {
+  const Program program = read(scheduleOf({Events()
+                                               .open("a", 0)
+                                               .write(0, 0, 10)
+                                               .call("fdatasync", 0)
+                                               .call("fsync", 0)
+                                               .open("old", 1)
+                                               .write(1, 0, 10)
+                                               .call("fsync", 1)
+                                               .text()}));
+  EXPECT_EQ(accessesOf(program),
+            "create; write 10 sequential extends; fsync 10 new; fsync; open; write 10 sequential; "
+            "fsync 10");
 }
 
 TEST_F(ScheduleProgramTest, GivesACloseTheBytesSinceItsOpenAlone) {

@@ -74,10 +74,13 @@ Calibration example() {
   write.writeback_ns = 5'000'000;
   const Cell sync = cellOf({.operation = CellOperation::kFsync, .bytes = 65536},
                            {{.round = 0, .process = 0, .begin_ns = 9, .times_ns = {12'000'000}}});
+  const Cell sync_of_new =
+      cellOf({.operation = CellOperation::kFsync, .is_new = true, .bytes = 4096},
+             {{.round = 0, .process = 0, .begin_ns = 8, .times_ns = {14'000'000}}});
   const Cell open =
       cellOf({.operation = CellOperation::kOpen, .sharing = FileSharing::kShared, .processes = 2},
              {{.round = 3, .process = 1, .begin_ns = 90, .times_ns = {4000, 4100}}});
-  c.cells = {random, write, sync, open};
+  c.cells = {random, write, sync, sync_of_new, open};
   c.unreached = {
       {.key = {.operation = CellOperation::kRead, .order = AccessOrder::kSequential, .bytes = 1},
        .reason = "O_DIRECT moves whole blocks of 512 bytes"}};
@@ -181,6 +184,8 @@ TEST_F(CalibrationDocument, NonsenseIsRefused) {
             "one process alone shares nothing");
   EXPECT_EQ(complaint("\"files\": \"own\"", "\"files\": \"own\", \"extends\": true"),
             "only writes extend a file");
+  EXPECT_EQ(complaint("\"files\": \"own\"", "\"files\": \"own\", \"new\": true"),
+            "only fsync has a new file");
   EXPECT_EQ(complaint("\"accesses\": 5", "\"accesses\": 6"),
             "the numbers cannot be of the same accesses");
   EXPECT_EQ(complaint("\"total_ns\": 72405", "\"total_ns\": 5"),
@@ -276,6 +281,8 @@ TEST(CalibrationText, CellsHaveNames) {
             "1 B sequential writes that extend the file by 1 process");
   EXPECT_EQ(textOf({.operation = CellOperation::kFsync, .bytes = 65536, .processes = 2}),
             "fsync after 64.0 KiB by 2 processes in own files");
+  EXPECT_EQ(textOf({.operation = CellOperation::kFsync, .is_new = true, .bytes = 65536}),
+            "fsync of a new file after 64.0 KiB by 1 process");
   EXPECT_EQ(
       textOf({.operation = CellOperation::kMkdir, .sharing = FileSharing::kShared, .processes = 4}),
       "mkdir by 4 processes in a shared directory");
