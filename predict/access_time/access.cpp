@@ -14,6 +14,10 @@ namespace {
 // Far longer: so many times the median. Rare: at most this part of the cell's accesses, or one.
 constexpr double kFar = 10, kRare = 0.03;
 
+// The accesses of a process in a round are at most so many batches, of so many accesses at least
+// (batch means: A. Law, Simulation Modeling and Analysis, the chapter on output of one run).
+constexpr std::size_t kBlocks = 8, kBlock = 4;
+
 // Gives the rare accesses of one cell the median time. Returns what they took more.
 double takeRare(Samples::iterator begin, Samples::iterator end) {
   std::vector<double> times;
@@ -45,21 +49,24 @@ Samples samplesOf(const predict::Calibration& calibration, bool shares_rare) {
     const std::size_t first = samples.size();
     for (const predict::AccessRun& run : cell.runs) {
       std::int64_t start_ns = run.begin_ns;
+      const std::size_t blocks = std::clamp<std::size_t>(run.times_ns.size() / kBlock, 1, kBlocks);
       for (std::size_t i = 0; i < run.times_ns.size(); ++i) {
         // Rounds behind the planned ones have only cells that could make few accesses at a time,
         // and are no picture of all: they count as the last one.
-        Sample sample{.access = {.operation = cell.key.operation,
-                                 .order = cell.key.order,
-                                 .sharing = cell.key.sharing,
-                                 .extends = cell.key.extends,
-                                 .is_new = cell.key.is_new,
-                                 .bytes = static_cast<double>(cell.key.bytes),
-                                 .delta_offset = 0,
-                                 .processes = static_cast<double>(cell.key.processes)},
-                      .seconds = static_cast<double>(run.times_ns[i]) * kNs,
-                      .round = static_cast<int>(std::min(run.round, predict::kPlannedRounds - 1)),
-                      .start_ns = start_ns,
-                      .process = static_cast<int>(run.process)};
+        Sample sample{
+            .access = {.operation = cell.key.operation,
+                       .order = cell.key.order,
+                       .sharing = cell.key.sharing,
+                       .extends = cell.key.extends,
+                       .is_new = cell.key.is_new,
+                       .bytes = static_cast<double>(cell.key.bytes),
+                       .delta_offset = 0,
+                       .processes = static_cast<double>(cell.key.processes)},
+            .seconds = static_cast<double>(run.times_ns[i]) * kNs,
+            .round = static_cast<int>(std::min(run.round, predict::kPlannedRounds - 1)),
+            .start_ns = start_ns,
+            .process = static_cast<int>(run.process),
+            .batch = static_cast<int>(run.round * kBlocks + i * blocks / run.times_ns.size())};
         if (!run.offsets.empty()) sample.access.delta_offset = run.deltaOffset(i, cell.key.bytes);
         start_ns += run.times_ns[i];
         samples.push_back(sample);

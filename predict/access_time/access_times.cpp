@@ -129,7 +129,7 @@ AccessTimes::Measured AccessTimes::measuredIn(const Samples& samples) {
   Measured measured;
   for (const Sample& sample : samples) {
     for (const Access& access : measuredBy(sample.access)) {
-      measured[access.curve()].add(access.processes, access.bytes, sample.seconds, sample.round);
+      measured[access.curve()].add(access.processes, access.bytes, sample.seconds, sample.batch);
     }
   }
   return measured;
@@ -143,16 +143,19 @@ const AccessTimes::Measured::value_type* AccessTimes::meansFor(const Access& acc
   return nullptr;
 }
 
-std::optional<double> AccessTimes::secondsInRound(std::size_t round, const Access& access) const {
+std::optional<AccessTimes::InRound> AccessTimes::inRound(std::size_t round,
+                                                         const Access& access) const {
+  const auto* const whole = meansFor(access);
+  if (whole == nullptr) return {};
   const Round& of_round = by_round_[round];
-  if (const auto* const whole = meansFor(access)) {
-    const auto part = of_round.measured.find(whole->first);
-    if (part == of_round.measured.end() ||
-        !part->second.hasThoseOf(whole->second, access.processes, access.bytes)) {
-      return {};
-    }
+  const auto part = of_round.measured.find(whole->first);
+  if (part == of_round.measured.end() ||
+      !part->second.hasThoseOf(whole->second, access.processes, access.bytes)) {
+    return {};
   }
-  return of_round.table->seconds(access);
+  return InRound{.seconds = of_round.table->seconds(access),
+                 .share = part->second.countFor(access.processes, access.bytes) /
+                          whole->second.countFor(access.processes, access.bytes)};
 }
 
 double AccessTimes::errorOf(const Access& access) const {

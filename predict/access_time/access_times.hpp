@@ -32,7 +32,11 @@ class AccessTimes {
   // The same by what was measured in one round alone. Nothing where that has no such access: one
   // that takes long is not measured in each.
   std::size_t rounds() const { return by_round_.size(); }
-  std::optional<double> secondsInRound(std::size_t round, const Access& access) const;
+  struct InRound {
+    double seconds = 0;
+    double share = 0;  // of the accesses that the time follows from, in all rounds
+  };
+  std::optional<InRound> inRound(std::size_t round, const Access& access) const;
 
   // The standard error of the mean time of such accesses, by how those that were measured differ;
   // 0 where there are none.

@@ -113,6 +113,18 @@ double CurvesByProcesses::errorAt(double processes, double bytes) const {
                  above->second.errorAt(bytes));
 }
 
+double Curve::countFor(double bytes) const {
+  double count = 0;
+  for (const double size : sizesFor(bytes)) count += points_.at(size).all.count;
+  return count;
+}
+
+double CurvesByProcesses::countFor(double processes, double bytes) const {
+  double count = 0;
+  for (const double number : numbersFor(processes)) count += curves_.at(number).countFor(bytes);
+  return count;
+}
+
 std::vector<double> CurvesByProcesses::numbersFor(double processes) const {
   return keysAround(curves_, processes);
 }

@@ -26,6 +26,8 @@ class Curve {
   // The sizes whose means at() is made of.
   std::vector<double> sizesFor(double bytes) const;
   bool has(double bytes) const { return points_.contains(bytes); }
+  // How many times these means are made of.
+  double countFor(double bytes) const;
 
  private:
   struct Sum {
@@ -53,6 +55,7 @@ class CurvesByProcesses {
   bool isEmpty() const { return curves_.empty(); }
   double at(double processes, double bytes) const;
   double errorAt(double processes, double bytes) const;
+  double countFor(double processes, double bytes) const;
   // Whether it has all means that at() of `whole` is made of.
   bool hasThoseOf(const CurvesByProcesses& whole, double processes, double bytes) const;
   // Whether both numbers lie between measured ones.

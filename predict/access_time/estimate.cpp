@@ -111,31 +111,40 @@ std::string missingProblem(const EstimateRequest& request, const predict::Calibr
   return {};
 }
 
-// How much the total differs from round to round, as a part of it.
+// How much the total differs from round to round, as a part of it: a standard deviation of the mean
+// of the rounds, and of one more round, which the application is. Rounds weigh by their accesses:
+// the first ones have few.
 double spreadOfRounds(const AccessTimes& times, const IoProfile& profile) {
   // A round with less of the total than this tells too little of it.
   constexpr double kLeastPart = 0.5;
   double all = 0;
   for (const AccessUse& use : profile.uses) all += use.count * times.seconds(use.access);
-  std::vector<double> ratios;
+  std::vector<std::pair<double, double>> rounds;  // weight, and what the total would be of it
+  double weights = 0;
   for (std::size_t round = 0; round < times.rounds(); ++round) {
-    double in_round = 0, of_these = 0;
+    double in_round = 0, of_these = 0, weight = 0;
     for (const AccessUse& use : profile.uses) {
-      const auto seconds = times.secondsInRound(round, use.access);
-      if (!seconds || *seconds <= 0) continue;
-      in_round += use.count * *seconds;
-      of_these += use.count * times.seconds(use.access);
+      const auto found = times.inRound(round, use.access);
+      if (!found) continue;
+      const double seconds = use.count * times.seconds(use.access);
+      in_round += use.count * found->seconds;
+      of_these += seconds;
+      weight += found->share * seconds;
     }
-    if (of_these > kLeastPart * all) ratios.push_back(in_round / of_these);
+    if (of_these <= kLeastPart * all || of_these == 0) continue;
+    rounds.emplace_back(weight, in_round / of_these);
+    weights += weight;
   }
-  if (ratios.size() < 2) return 0;
-  // From the median of the distances from the median: the first rounds have few accesses, and one
-  // that the machine held up says little of the target.
-  const double middle = base::medianOf(ratios);
-  for (double& ratio : ratios) ratio = std::abs(ratio / middle - 1);
-  const double deviation = kOfNormal * base::medianOf(ratios);
-  // Of the mean of the rounds, and of one more round, which the application is.
-  return deviation * std::sqrt(1 + 1 / static_cast<double>(ratios.size()));
+  if (rounds.size() < 2) return 0;
+  double middle = 0, squares = 0, of_weights = 0;
+  for (const auto& [weight, ratio] : rounds) middle += weight / weights * ratio;
+  for (const auto& [weight, ratio] : rounds) {
+    const double part = weight / weights;
+    squares += part * part * (ratio / middle - 1) * (ratio / middle - 1);
+    of_weights += part * part;
+  }
+  const auto n = static_cast<double>(rounds.size());
+  return std::sqrt(n / (n - 1) * squares * (1 + 1 / of_weights));
 }
 
 // What few measured accesses leave open of the total, as a part of it. Errors of one curve, which
