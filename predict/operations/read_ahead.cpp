@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <iterator>
+#include <vector>
 
 namespace omnio::predict {
 namespace {
@@ -136,9 +137,34 @@ void ReadAhead::onDemand(OfFile& file, Window& window, std::int64_t page, std::i
   file.cached.add(page, page + wanted);
 }
 
+std::size_t ReadAhead::OfFile::memoryBytes() const {
+  // A node of a tree has three links and a colour, one of a hash table a link and its part of the
+  // buckets; the heap adds the length of the block, and rounds it up.
+  constexpr std::size_t kBlock = 2 * sizeof(void*);
+  constexpr std::size_t kRun = 4 * sizeof(void*) + 2 * sizeof(std::int64_t) + kBlock;
+  constexpr std::size_t kEntry = 2 * sizeof(void*) + kBlock;
+  return sizeof(Slot) + sizeof(OfFile) + kEntry + (cached.runs() + ahead.runs()) * kRun +
+         windows.size() * (sizeof(std::uint64_t) + sizeof(Window) + kEntry);
+}
+
+// Half of the files are dropped at a time, so that this costs little for each operation.
+void ReadAhead::keepBound() {
+  if (bytes_ <= kMostBytes) return;
+  std::vector<std::uint64_t> used;
+  for (const auto& [slot, file] : files_) used.push_back(file.used);
+  const auto middle = used.begin() + static_cast<std::ptrdiff_t>(used.size() / 2);
+  std::ranges::nth_element(used, middle);
+  std::erase_if(files_, [&](const auto& entry) { return entry.second.used < *middle; });
+  files_.rehash(0);
+  bytes_ = 0;
+  for (const auto& [slot, file] : files_) bytes_ += file.memoryBytes();
+}
+
 std::int64_t ReadAhead::take(const Operation& operation) {
   if (!operation.has_offset || operation.bytes <= 0) return 0;
-  OfFile& file = files_[operation.slot];
+  const auto [found, is_new] = files_.try_emplace(operation.slot);
+  OfFile& file = found->second;
+  if (!is_new) bytes_ -= file.memoryBytes();
   if (file.file != operation.file) file = {.file = operation.file, .cached = {}, .ahead = {}};
   file.used = ++count_;
   if (file.windows.size() >= kMostWindows) file.windows.clear();
@@ -165,10 +191,8 @@ std::int64_t ReadAhead::take(const Operation& operation) {
   }
   file.cached.add(first, end);
   file.ahead.remove(first, end);
-  if (files_.size() > kMostFiles) {
-    std::erase_if(files_,
-                  [&](const auto& entry) { return entry.second.used + kMostFiles / 2 < count_; });
-  }
+  bytes_ += file.memoryBytes();
+  keepBound();
   return covered;
 }
 

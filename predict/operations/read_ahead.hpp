@@ -9,8 +9,9 @@
 // memory never lacks, so pages stay; pages that are written stay too; posix_fadvise and O_DIRECT
 // are not looked at; the end of the file is not known.
 //
-// Memory: at most kMostRuns runs of pages for each file, those at the lowest offsets are dropped
-// first, and kMostFiles files.
+// Memory: at most kMostBytes. Of a file there are at most kMostRuns runs of pages, and those at the
+// lowest offsets are dropped first; of files, those that were not used for longest. Pages that are
+// dropped count as pages that the kernel has dropped: a read of them finds nothing.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +28,7 @@ class ReadAhead {
   static constexpr std::int64_t kPageBytes = 4096;
   static constexpr std::int64_t kWindowPages = 32;  // read_ahead_kb of 128
   static constexpr std::size_t kMostRuns = 1024;
-  static constexpr std::size_t kMostFiles = 1024;
+  static constexpr std::size_t kMostBytes = std::size_t{1} << 20;
   static constexpr std::size_t kMostWindows = 256;  // of a file
 
   // How many of the bytes of a read were in the cache when it came; takes the read, or the write.
@@ -36,6 +37,8 @@ class ReadAhead {
   // Pages that were read ahead, and those of them that a read asked for later.
   std::uint64_t fetchedPages() const { return fetched_; }
   std::uint64_t usedPages() const { return used_; }
+  // An estimate: that of the heap's blocks for all nodes.
+  std::size_t memoryBytes() const { return bytes_; }
 
  private:
   // Runs of pages that are cached, by their begin: they do not touch each other.
@@ -50,6 +53,7 @@ class ReadAhead {
     // The first page from this one on that is not there.
     std::int64_t hole(std::int64_t page) const;
     void remove(std::int64_t begin, std::int64_t end);
+    std::size_t runs() const { return runs_.size(); }
 
    private:
     std::map<std::int64_t, std::int64_t> runs_;
@@ -67,14 +71,18 @@ class ReadAhead {
     Pages ahead;                                             // read ahead, not asked for yet
     std::unordered_map<std::uint64_t, Window> windows = {};  // by session
     std::uint64_t used = 0;
+
+    std::size_t memoryBytes() const;
   };
 
   void onDemand(OfFile& file, Window& window, std::int64_t page, std::int64_t wanted,
                 bool at_marker);
   void fetch(OfFile& file, Window& window, std::int64_t page);
+  void keepBound();
 
   std::unordered_map<Slot, OfFile> files_;
   std::uint64_t count_ = 0;
+  std::size_t bytes_ = 0;
   std::uint64_t fetched_ = 0;
   std::uint64_t used_ = 0;
 };

@@ -56,6 +56,42 @@ TEST(ReadAhead, WindowsGrowAsTheKernels) {
   EXPECT_EQ(ahead.fetchedPages(), 28U);
 }
 
+// Many files, each with as many runs of pages and open descriptions as there may be.
+TEST(ReadAhead, MemoryIsBounded) {
+  ReadAhead ahead;
+  for (std::int64_t i = 0; i < 200'000; ++i) {
+    const auto file = static_cast<std::uint32_t>(i % 2000);
+    Operation read = readOf(kPage * (i / 2000 * 100), kPage);
+    read.file = event::FileId{file};
+    read.slot = file;
+    read.session = static_cast<std::uint64_t>(i);
+    ahead.take(read);
+    ASSERT_LE(ahead.memoryBytes(), ReadAhead::kMostBytes);
+  }
+  for (std::int64_t i = 0; i < 20'000; ++i) {
+    ahead.take(readOf(kPage * i * 100, kPage));
+    ASSERT_LE(ahead.memoryBytes(), ReadAhead::kMostBytes);
+  }
+}
+
+// The file that was not used for longest is forgotten, and not the one in use.
+TEST(ReadAhead, ForgetsFilesThatWereNotUsedForLong) {
+  ReadAhead ahead;
+  const auto read = [&ahead](std::uint32_t file, std::int64_t page) {
+    Operation one = readOf(page * kPage, kPage);
+    one.file = event::FileId{file};
+    one.slot = file;
+    return ahead.take(one);
+  };
+  read(1, 7);
+  read(2, 7);
+  for (std::uint32_t file = 3; file < 20'000; ++file) {
+    read(file, 7);
+    ASSERT_EQ(read(1, 7), kPage) << file;
+  }
+  EXPECT_EQ(read(2, 7), 0);
+}
+
 TEST(ReadAhead, AnotherFileHasOtherPages) {
   ReadAhead ahead;
   ahead.take(readOf(0, kPage));
