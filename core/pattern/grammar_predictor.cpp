@@ -11,6 +11,19 @@ void GrammarPredictor::append(std::uint64_t symbol) {
   if (!was_expected || !next()) discover();
 }
 
+void GrammarPredictor::shrink(std::size_t symbols) {
+  grammar_.shrink(symbols);
+  // These hold for one step, or one call, and are made as large as the grammar then.
+  old_ = {};
+  uses_ = {};
+  for (std::vector<SymbolId>* const list : {&advancing_, &keeping_, &counting_}) {
+    std::vector<SymbolId>().swap(*list);
+  }
+  std::vector<std::uint64_t>().swap(old_turns_);
+  std::vector<RuleState>().swap(rules_);
+  std::vector<PathCount>().swap(path_counts_);
+}
+
 void GrammarPredictor::MarkedUses::begin(std::size_t symbol_ids, std::size_t name_ids) {
   // The number of a step may come again after 2^32 steps, when no entry may have it.
   if (++step_ == 0) {

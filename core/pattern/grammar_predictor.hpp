@@ -75,6 +75,9 @@ class GrammarPredictor {
   // Takes the next symbol of the sequence: update, the grammar's own, and discovery if needed.
   void append(std::uint64_t symbol);
 
+  // StarSequitur::shrink(), and all else that takes memory.
+  void shrink(std::size_t symbols);
+
   // The two steps of append() that are about predictors. update() is to come before the grammar
   // takes the symbol, and returns whether a predictor is left; discover() comes after it.
   bool update(std::uint64_t symbol);

@@ -371,6 +371,66 @@ void StarSequitur::dropOldest() {
   settle();
 }
 
+void StarSequitur::shrink(std::size_t symbols) {
+  while (symbol_count_ > symbols) dropOldest();
+  compact();
+}
+
+// Numbers symbols and names anew, in their order, without the free ones, and makes tables and lists
+// as large as they have to be.
+void StarSequitur::compact() {
+  std::vector<SymbolId> symbol_ids(symbols_.size(), kNone);
+  std::vector<Symbol> symbols;
+  symbols.reserve(symbol_count_ + rule_count_);
+  for (SymbolId old = 0; old < symbols_.size(); ++old) {
+    if (symbols_[old].name == kNone) continue;
+    symbol_ids[old] = static_cast<SymbolId>(symbols.size());
+    symbols.push_back(symbols_[old]);
+  }
+  std::vector<NameId> name_ids(names_.size(), kNone);
+  std::vector<Name> names;
+  names.reserve(rule_count_ + terminals_.size());
+  for (NameId old = 0; old < names_.size(); ++old) {
+    if (!isRule(old) && names_[old].use_count == 0) continue;  // it is free
+    name_ids[old] = static_cast<NameId>(names.size());
+    names.push_back(names_[old]);
+  }
+  const auto renumber = [](const std::vector<std::uint32_t>& ids, std::uint32_t& id) {
+    if (id != kNone) id = ids[id];
+  };
+  for (Symbol& symbol : symbols) {
+    renumber(name_ids, symbol.name);
+    renumber(name_ids, symbol.rule);
+    for (SymbolId* const id :
+         {&symbol.previous, &symbol.next, &symbol.previous_use, &symbol.next_use}) {
+      renumber(symbol_ids, *id);
+    }
+  }
+  for (Name& name : names) {
+    renumber(symbol_ids, name.guard);
+    renumber(symbol_ids, name.first_use);
+  }
+  std::vector<SymbolId> marked;
+  for (const SymbolId old : marked_) {
+    if (symbols_[old].mark != kNotMarked) marked.push_back(symbol_ids[old]);
+  }
+  symbols_ = std::move(symbols);
+  names_ = std::move(names);
+  marked_ = std::move(marked);
+  decltype(pairs_) pairs(pairs_.size());
+  for (const auto& [pair, left] : pairs_) {
+    pairs.emplace(pairAt(symbol_ids[left]), symbol_ids[left]);
+  }
+  pairs_ = std::move(pairs);
+  decltype(terminals_) terminals(terminals_.size());
+  for (const auto& [terminal, name] : terminals_) terminals.emplace(terminal, name_ids[name]);
+  terminals_ = std::move(terminals);
+  for (std::vector<std::uint32_t>* const list :
+       {&free_symbols_, &free_names_, &pending_, &unsure_}) {
+    std::vector<std::uint32_t>().swap(*list);
+  }
+}
+
 void StarSequitur::mark(SymbolId symbol, std::uint64_t turn) {
   std::uint64_t& old = symbols_[symbol].mark;
   if (turn == kAnyTurn && exponent(symbol) == 1) turn = 0;

@@ -63,6 +63,9 @@ class StarSequitur {
   void append(std::uint64_t terminal);
   // Drops the first symbol of the start rule, if there is one.
   void dropOldest();
+  // Drops the oldest until there are at most so many symbols, and gives memory that is not used
+  // back. Ids change: those that the caller has are no longer valid. Marks stay.
+  void shrink(std::size_t symbols);
 
   std::uint64_t length() const { return length_; }  // of the sequence, with what was dropped
   std::uint64_t droppedLength() const { return dropped_; }
@@ -167,6 +170,7 @@ class StarSequitur {
   void dissolve(NameId rule);
   void inlineRule(NameId rule);
   void removeRule(NameId rule);
+  void compact();
 
   std::size_t most_symbols_;
   std::vector<Symbol> symbols_;

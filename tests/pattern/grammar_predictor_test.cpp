@@ -203,6 +203,26 @@ TEST(GrammarPredictor, MarksStayOnPathsWhileTheGrammarChanges) {
   }
 }
 
+// Giving memory back changes numbers, and nothing else.
+TEST(GrammarPredictor, PredictsAsBeforeWhenSymbolsAreNumberedAnew) {
+  std::mt19937 random(33);
+  for (int program = 0; program < 300; ++program) {
+    const std::size_t most_symbols = StarSequitur::kLeastSymbols * (1 + random() % 8);
+    GrammarPredictor kept(most_symbols);
+    GrammarPredictor shrunk(most_symbols);
+    std::string symbols;
+    while (symbols.size() < 300) symbols += randomLoops(random, 3);
+    for (const char symbol : symbols) {
+      kept.append(static_cast<std::uint64_t>(symbol));
+      shrunk.append(static_cast<std::uint64_t>(symbol));
+      if (random() % 8 == 0) shrunk.shrink(most_symbols);
+      ASSERT_EQ(textOf(shrunk.grammar()), textOf(kept.grammar())) << symbols;
+      ASSERT_EQ(shrunk.expected(), kept.expected()) << symbols;
+      ASSERT_EQ(nextSymbols(shrunk, 1), nextSymbols(kept, 1)) << symbols;
+    }
+  }
+}
+
 TEST(GrammarPredictor, StaysWithinItsMemoryOnInputWithoutOrder) {
   std::mt19937_64 random(32);
   GrammarPredictor predictor;

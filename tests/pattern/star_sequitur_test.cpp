@@ -210,6 +210,32 @@ TEST(StarSequitur, MemoryStaysBelowItsLimit) {
   }
 }
 
+TEST(StarSequitur, ShrinksToItsNewestSymbolsAndGivesMemoryBack) {
+  std::mt19937_64 random(24);
+  std::vector<std::uint64_t> given;
+  StarSequitur grammar;
+  for (int i = 0; i < 20'000; ++i) {
+    given.push_back(i % 3 == 0 ? random() : random() % 10);
+    grammar.append(given.back());
+    if (i % 1000 != 999) continue;
+    const std::size_t symbols = grammar.symbolCount() / 2;
+    const std::size_t bytes = grammar.memoryBytes();
+    grammar.shrink(symbols);
+    ASSERT_LE(grammar.symbolCount(), symbols);
+    EXPECT_LT(grammar.memoryBytes(), bytes * 2 / 3);
+    const std::vector<std::uint64_t> kept = expanded(grammar);
+    ASSERT_EQ(grammar.droppedLength() + kept.size(), given.size());
+    EXPECT_TRUE(std::equal(kept.rbegin(), kept.rend(), given.rbegin()));
+    ASSERT_EQ(brokenConstraint(grammar), "");
+  }
+  grammar.shrink(0);
+  EXPECT_EQ(grammar.symbolCount(), 0U);
+  EXPECT_EQ(grammar.ruleCount(), 1U);
+  EXPECT_LT(grammar.memoryBytes(), 1024U);
+  appendAll(grammar, "abababab");
+  EXPECT_EQ(textOf(grammar), "S -> A^4, A -> ab");
+}
+
 TEST(StarSequitur, ForgetsAPeriodThatIsLongerThanTheLimit) {
   StarSequitur grammar(100);
   for (std::uint64_t i = 0; i < 1000; ++i) grammar.append(i % 101);
