@@ -1,6 +1,6 @@
 // Measures what an operation costs in the model of omnio predict, and how much memory the model
-// takes. CPU time; the median of the rounds. No time is measured for what the predictions are
-// compared with.
+// takes; then what the models of several threads of a process cost and take. CPU time; the median
+// of the rounds. No time is measured for what the predictions are compared with.
 //
 //   prediction_throughput [OPERATIONS [ROUNDS]]
 #include <fmt/format.h>
@@ -15,12 +15,14 @@
 #include "bench/measure.hpp"
 #include "core/base/integers.hpp"
 #include "predict/operations/operation_model.hpp"
+#include "predict/operations/process_models.hpp"
 
 namespace {
 
 using omnio::predict::Kind;
 using omnio::predict::Operation;
 using omnio::predict::OperationModel;
+using omnio::predict::ProcessModels;
 
 using Operations = std::vector<Operation>;
 struct Input {
@@ -90,7 +92,7 @@ std::vector<Input> inputs() {
   return all;
 }
 
-void measure(const Input& input, std::size_t count, int rounds) {
+Operations operationsOf(const Input& input, std::size_t count) {
   Operations operations;
   for (std::int64_t turn = 0; operations.size() < count; ++turn) input.turn(operations, turn);
   operations.resize(count);
@@ -98,6 +100,11 @@ void measure(const Input& input, std::size_t count, int rounds) {
     operations[i].start_ns = static_cast<std::int64_t>(i) * 1000;
     operations[i].end_ns = operations[i].start_ns + 500;
   }
+  return operations;
+}
+
+void measure(const Input& input, std::size_t count, int rounds) {
+  const Operations operations = operationsOf(input, count);
   std::vector<double> times;
   std::size_t most_symbols = 0;
   std::size_t most_bytes = 0;
@@ -115,6 +122,26 @@ void measure(const Input& input, std::size_t count, int rounds) {
              most_symbols, most_bytes / 1024);
 }
 
+// The threads of a process by turns, each with the whole input: what they take together.
+void measureThreads(const Input& input, std::size_t threads, std::size_t count, int rounds) {
+  const Operations operations = operationsOf(input, count / threads);
+  std::vector<double> times;
+  std::size_t most_bytes = 0;
+  for (int round = 0; round < rounds; ++round) {
+    ProcessModels models;
+    for (std::size_t thread = 0; thread < threads; ++thread) models.add();
+    const double begin = omnio::bench::cpuNs();
+    for (const Operation& operation : operations) {
+      for (std::size_t thread = 0; thread < threads; ++thread) models.take(thread, operation);
+    }
+    times.push_back((omnio::bench::cpuNs() - begin) /
+                    static_cast<double>(operations.size() * threads));
+    most_bytes = std::max(most_bytes, models.mostBytes());
+  }
+  fmt::print("{:<30} {:>8} {:>8.0f} {:>8}\n", input.name, threads,
+             omnio::bench::median(std::move(times)), most_bytes / 1024);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -127,5 +154,12 @@ int main(int argc, char** argv) {
   fmt::print("{:<30} {:>8} {:>8} {:>8}\n", "input", "update", "most", "memory");
   fmt::print("{:<30} {:>8} {:>8} {:>8}\n", "", "ns", "symbols", "KiB");
   for (const Input& input : inputs()) measure(input, operations, rounds);
+  fmt::print("\n{:<30} {:>8} {:>8} {:>8}\n", "input of each thread", "threads", "update", "memory");
+  fmt::print("{:<30} {:>8} {:>8} {:>8}\n", "", "", "ns", "KiB");
+  for (const Input& input : inputs()) {
+    for (const std::size_t threads : {2U, 16U, 64U, 1000U}) {
+      measureThreads(input, threads, operations, rounds);
+    }
+  }
   return 0;
 }

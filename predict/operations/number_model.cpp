@@ -53,6 +53,16 @@ void NumberModel::giveUp() {
   std::vector<std::int64_t>().swap(different_);
 }
 
+void NumberModel::halve() {
+  if (grammar_ == nullptr) return;
+  const std::size_t symbols = grammar_->grammar().symbolCount();
+  if (symbols <= pattern::StarSequitur::kLeastSymbols) return;
+  grammar_->shrink(symbols / 2);
+  if (const std::optional<std::uint64_t> expected = grammar_->next()) {
+    next_ = static_cast<std::int64_t>(*expected);
+  }
+}
+
 NumberModel::Ahead NumberModel::ahead() const {
   Ahead ahead;
   ahead.only_ = next_;

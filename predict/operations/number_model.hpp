@@ -33,6 +33,8 @@ class NumberModel {
     return different_.size() + (grammar_ == nullptr ? 0 : grammar_->grammar().symbolCount());
   }
   std::size_t memoryBytes() const;
+  // Forgets the older half of a grammar, unless that is small.
+  void halve();
 
   // The numbers that follow, one after the other. Ends when the model takes a number.
   class Ahead {

@@ -63,6 +63,12 @@ std::size_t OffsetModel::memoryBytes() const {
   return sizeof(Others) + others_->gaps.memoryBytes() + others_->offsets.memoryBytes();
 }
 
+void OffsetModel::halve() {
+  if (others_ == nullptr) return;
+  others_->gaps.halve();
+  others_->offsets.halve();
+}
+
 OffsetModel::Ahead::Ahead(const OffsetModel& model) : model_(model), way_(model.best()) {
   if (way_ == kRelative) numbers_ = model.others_->gaps.ahead();
   if (way_ == kAbsolute) numbers_ = model.others_->offsets.ahead();

@@ -49,6 +49,7 @@ class OffsetModel {
   // Of the way that is believed.
   std::size_t symbolCount() const;
   std::size_t memoryBytes() const;
+  void halve();
 
   // The offsets that follow, one after the other, each after what happened in between. Ends when
   // the model takes an offset.

@@ -154,9 +154,35 @@ std::size_t OperationModel::memoryBytes() const {
          places_.size() * (sizeof(FilePlace) + sizeof(std::uint64_t) + kEntryBytes);
 }
 
-// Half of the parts are dropped at a time, so that this costs little for each operation.
 void OperationModel::keepBounds() {
-  if (memoryBytes() <= most_bytes_) return;
+  if (memoryBytes() > kMostBytes) dropUnused();
+}
+
+void OperationModel::halve() {
+  const std::size_t wanted = memoryBytes() / 2;
+  for (auto& [key, part] : contexts_) part.sizes.halve();
+  for (auto& [key, part] : transitions_) part.offsets.halve();
+  countParts();
+  while (memoryBytes() > wanted) {
+    const std::size_t symbols = grammar().symbolCount();
+    const bool has_parts = !contexts_.empty() || !transitions_.empty() || !places_.empty();
+    const bool is_large = contexts_sequence_.memoryBytes() > memoryBytes() / 2;
+    if (symbols > pattern::StarSequitur::kLeastSymbols && (is_large || !has_parts)) {
+      contexts_sequence_.shrink(symbols / 2);
+    } else if (has_parts) {
+      dropUnused();
+    } else {
+      break;  // a small grammar stays
+    }
+  }
+  expected_ = contexts_sequence_.next();
+  contexts_.rehash(0);
+  transitions_.rehash(0);
+  places_.rehash(0);
+}
+
+// Half of the parts are dropped at a time, so that this costs little for each operation.
+void OperationModel::dropUnused() {
   std::vector<std::uint64_t> used;
   for (const auto& [key, part] : contexts_) used.push_back(part.used);
   for (const auto& [key, part] : transitions_) used.push_back(part.used);
@@ -168,6 +194,10 @@ void OperationModel::keepBounds() {
   std::erase_if(contexts_, is_old);
   std::erase_if(transitions_, is_old);
   std::erase_if(places_, is_old);
+  countParts();
+}
+
+void OperationModel::countParts() {
   parts_bytes_ = 0;
   parts_symbols_ = 0;
   for (const auto& [key, part] : contexts_) {

@@ -6,12 +6,11 @@
 // Where the grammar expects nothing, or was wrong more often of late, the last context is expected
 // to come again.
 //
-// Memory: memoryBytes() stays below a limit, by default kMostBytes. The grammar has a symbol for
-// each KiB of that at most; of contexts, transitions and files, those are dropped that were not
-// used for longest. Not for several threads at a time.
+// Memory: memoryBytes() stays below kMostBytes. The grammar has at most kMostSymbols; of contexts,
+// transitions and files, those are dropped that were not used for longest. Not for several threads
+// at a time.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -31,13 +30,9 @@ namespace omnio::predict {
 class OperationModel final : public Predictor {
  public:
   static constexpr std::size_t kMostBytes = std::size_t{1} << 20;
-  static constexpr std::size_t kLeastLimit = std::size_t{128} << 10;
+  static constexpr std::size_t kMostSymbols = kMostBytes / 1024;  // of the grammar
   // Of several operations that may come next, those with the largest weights.
   static constexpr std::size_t kMostExpected = 8;
-
-  // A limit below kLeastLimit counts as kLeastLimit.
-  explicit OperationModel(std::size_t most_bytes = kMostBytes)
-      : most_bytes_(std::max(most_bytes, kLeastLimit)), contexts_sequence_(mostSymbols()) {}
 
   void take(const Operation& operation) override;
   // The most likely first.
@@ -52,11 +47,13 @@ class OperationModel final : public Predictor {
     return static_cast<double>(operation.start_ns - before.end_ns);
   }
 
-  std::size_t mostSymbols() const { return most_bytes_ / 1024; }  // of the grammar
   const pattern::StarSequitur& grammar() const { return contexts_sequence_.grammar(); }
   // Of the grammar of contexts, and of those of sizes and offsets.
   std::size_t symbolCount() const { return grammar().symbolCount() + parts_symbols_; }
   std::size_t memoryBytes() const;
+  // Gives half of its memory back, or what it has beside a small grammar: forgets the oldest part
+  // of the sequence, or what was not used for longest, whichever takes more.
+  void halve();
 
  private:
   struct OfContext {
@@ -87,9 +84,10 @@ class OperationModel final : public Predictor {
   std::uint64_t lastContext() const { return last_ ? last_->context : 0; }
   Predicted predicted(std::uint64_t context, double weight) const;
   void keepBounds();
+  void dropUnused();
+  void countParts();
 
-  std::size_t most_bytes_;
-  pattern::GrammarPredictor contexts_sequence_;
+  pattern::GrammarPredictor contexts_sequence_{kMostSymbols};
   std::optional<std::uint64_t> expected_;  // by the grammar
   Contest<2> contest_{1.5F};               // of the grammar, and of the last context
   Table<OfContext> contexts_;

@@ -50,11 +50,8 @@ class RankReplay {
         reader_(processes, selection.thread, paths_),
         threads_(reader_.logs()),
         files_(processes.size()),
-        live_bytes_(processes.size()),
-        logs_(processes.size()),
-        idle_(processes.size()) {
-    for (std::size_t log = 0; log < reader_.logs(); ++log) ++logs_[reader_.processOf(log)];
-  }
+        models_(processes.size()),
+        idle_(processes.size()) {}
 
   void replay() {
     std::size_t last = 0;
@@ -66,6 +63,7 @@ class RankReplay {
     }
     for (std::size_t log = 0; log < threads_.size(); ++log) end(log);
     for (std::size_t process = 0; process < idle_.size(); ++process) {
+      cost.bytes = std::max(cost.bytes, models_[process].mostBytes());
       for (const std::unique_ptr<Thread>& thread : idle_[process]) finish(process, *thread);
     }
   }
@@ -94,7 +92,7 @@ class RankReplay {
  private:
   using Phased = std::array<PhasedScore, kWays>;
   struct Thread {
-    Thread(std::size_t ahead, std::size_t most_bytes) : replay(ahead, most_bytes) {}
+    Thread(std::size_t ahead, ProcessModels& models) : replay(ahead, models) {}
     ThreadReplay replay;
     Phased all;
     std::map<std::size_t, Phased> files;  // by family
@@ -121,17 +119,14 @@ class RankReplay {
       ++cost.threads;
       std::deque<std::unique_ptr<Thread>>& idle = idle_[process];
       if (idle.empty()) {
-        thread = std::make_unique<Thread>(ahead_, OperationModel::kMostBytes / logs_[process]);
+        thread = std::make_unique<Thread>(ahead_, models_[process]);
       } else {
         thread = std::move(idle.front());
         idle.pop_front();
       }
     }
     ThreadReplay& replay = thread->replay;
-    live_bytes_[process] -= replay.operations() == 0 ? 0 : replay.model().memoryBytes();
     const Scores& one = replay.take(operation);
-    live_bytes_[process] += replay.model().memoryBytes();
-    cost.bytes = std::max(cost.bytes, live_bytes_[process]);
     if (!counts(operation)) return;
     timeline_.add(operation.start_ns - run_start_ns_, one);
     const std::size_t family =
@@ -158,14 +153,14 @@ class RankReplay {
 
   void finish(std::size_t process, Thread& thread) {
     const ThreadReplay& replay = thread.replay;
-    const pattern::StarSequitur& grammar = replay.model().grammar();
+    const ProcessModels::Grammar grammar = replay.grammar();
     const bool has_stopped =
-        grammar.droppedLength() == 0 && replay.learning().hasStopped(replay.operations());
+        grammar.forgotten == 0 && replay.learning().hasStopped(replay.operations());
     cost.add({.models = 1,
               .stopped = has_stopped ? 1U : 0U,
-              .dropped = grammar.droppedLength(),
-              .symbols = grammar.symbolCount(),
-              .rules = grammar.ruleCount(),
+              .dropped = grammar.forgotten,
+              .symbols = grammar.symbols,
+              .rules = grammar.rules,
               .most_symbols = replay.mostSymbols(),
               .update_times = replay.updateTimes()});
     pages.fetched += replay.readAhead().fetchedPages();
@@ -188,8 +183,7 @@ class RankReplay {
   OperationReader reader_;
   std::vector<std::unique_ptr<Thread>> threads_;           // by log
   std::vector<std::vector<RunScores>> files_;              // by process and family
-  std::vector<std::size_t> live_bytes_;                    // by process
-  std::vector<std::size_t> logs_;                          // by process: how many it has
+  std::vector<ProcessModels> models_;                      // by process; outlive their threads
   std::vector<std::deque<std::unique_ptr<Thread>>> idle_;  // by process: their threads have ended
   std::vector<std::optional<bool>> has_file_;              // by FileId
 };

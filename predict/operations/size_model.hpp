@@ -26,6 +26,7 @@ class SizeModel {
   const Moments& moments() const { return moments_; }
   std::size_t symbolCount() const { return numbers_.symbolCount(); }
   std::size_t memoryBytes() const { return numbers_.memoryBytes(); }
+  void halve() { numbers_.halve(); }
 
   // The sizes that follow, one after the other. Ends when the model takes a size.
   class Ahead {

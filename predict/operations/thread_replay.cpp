@@ -22,9 +22,10 @@ bool isRight(const Predicted& said, const Operation& operation) {
 
 }  // namespace
 
-ThreadReplay::ThreadReplay(std::size_t ahead, std::size_t most_bytes)
-    : ahead_(std::clamp<std::size_t>(ahead, 1, kMostAhead)), model_(most_bytes) {
-  tracked_[indexOf(Way::kGrammar)].predictor = &model_;
+ThreadReplay::ThreadReplay(std::size_t ahead, ProcessModels& models)
+    : ahead_(std::clamp<std::size_t>(ahead, 1, kMostAhead)),
+      models_(models),
+      number_(models.add()) {
   tracked_[indexOf(Way::kSameAsLast)].predictor = &same_as_last_;
   tracked_[indexOf(Way::kContiguous)].predictor = &contiguous_;
   tracked_[indexOf(Way::kPatterns)].predictor = &patterns_;
@@ -89,11 +90,11 @@ void ThreadReplay::scoreReadAhead(const Operation& operation, Score& score) {
   score.hit[0] = percent(static_cast<double>(covered), static_cast<std::uint64_t>(operation.bytes));
 }
 
-void ThreadReplay::update(const Operation& operation) {
+void ThreadReplay::update(OperationModel& model, const Operation& operation) {
   using Clock = std::chrono::steady_clock;
   const bool is_measured = operations_ % kMeasuredOf == 0;
   const auto begin = is_measured ? Clock::now() : Clock::time_point();
-  model_.take(operation);
+  model.take(operation);
   if (!is_measured) return;
   const auto time = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin);
   update_times_.add(static_cast<std::uint64_t>(time.count()));
@@ -101,13 +102,15 @@ void ThreadReplay::update(const Operation& operation) {
 
 const Scores& ThreadReplay::take(const Operation& operation) {
   scores_ = {};
+  OperationModel& model = models_.of(number_);
+  tracked_[indexOf(Way::kGrammar)].predictor = &model;
   for (std::size_t i = 0; i < tracked_.size(); ++i) {
     if (operations_ > 0) predict(tracked_[i]);
     score(tracked_[i], operation, scores_[i]);
   }
   scoreReadAhead(operation, scores_[indexOf(Way::kReadAhead)]);
   if (last_) {
-    if (const std::optional<double> gap = model_.gapBefore(operation)) {
+    if (const std::optional<double> gap = model.gapBefore(operation)) {
       Score& own = scores_[indexOf(Way::kGrammar)];
       own.gaps = 1;
       own.gap_ns = OperationModel::gapBetween(*last_, operation);
@@ -115,14 +118,14 @@ const Scores& ThreadReplay::take(const Operation& operation) {
     }
   }
   ++operations_;
-  update(operation);
+  update(model, operation);
   same_as_last_.take(operation);
   contiguous_.take(operation);
   patterns_.take(operation);
   last_ = operation;
-  most_bytes_ = std::max(most_bytes_, model_.memoryBytes());
-  most_symbols_ = std::max(most_symbols_, model_.grammar().symbolCount());
-  learning_.take(operations_, model_.symbolCount());
+  most_symbols_ = std::max(most_symbols_, model.grammar().symbolCount());
+  learning_.take(operations_, model.symbolCount());
+  models_.keepBound(number_);
   return scores_;
 }
 

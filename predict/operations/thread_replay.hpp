@@ -11,8 +11,8 @@
 
 #include "predict/operations/baselines.hpp"
 #include "predict/operations/operation.hpp"
-#include "predict/operations/operation_model.hpp"
 #include "predict/operations/predictor.hpp"
+#include "predict/operations/process_models.hpp"
 #include "predict/operations/read_ahead.hpp"
 #include "predict/operations/score.hpp"
 #include "predict/operations/update_times.hpp"
@@ -23,20 +23,20 @@ using Scores = std::array<Score, kWays>;  // by Way
 
 class ThreadReplay {
  public:
-  // Predicts up to so many operations ahead, at most kMostAhead, with so much memory for the model.
-  explicit ThreadReplay(std::size_t ahead, std::size_t most_bytes = OperationModel::kMostBytes);
+  // Predicts up to so many operations ahead, at most kMostAhead, by a model of its own among those
+  // of the process, which outlive this object.
+  ThreadReplay(std::size_t ahead, ProcessModels& models);
 
   // Takes the next operation. The scores of this one alone hold until the next call.
   const Scores& take(const Operation& operation);
 
-  const OperationModel& model() const { return model_; }
   const Learning& learning() const { return learning_; }
   std::uint64_t operations() const { return operations_; }
   const ReadAhead& readAhead() const { return read_ahead_; }
   // Of the model, measured now and then.
   const UpdateTimes& updateTimes() const { return update_times_; }
-  std::size_t mostBytes() const { return most_bytes_; }  // of the model
   std::size_t mostSymbols() const { return most_symbols_; }
+  ProcessModels::Grammar grammar() const { return models_.grammarOf(number_); }
 
  private:
   // What was said of operations that have not come yet: by the number of the operation, modulo the
@@ -50,10 +50,11 @@ class ThreadReplay {
   void predict(Tracked& tracked);
   void score(const Tracked& tracked, const Operation& operation, Score& score) const;
   void scoreReadAhead(const Operation& operation, Score& score);
-  void update(const Operation& operation);
+  void update(OperationModel& model, const Operation& operation);
 
   std::size_t ahead_;
-  OperationModel model_;
+  ProcessModels& models_;
+  std::size_t number_;  // of the thread, among these
   Repeat same_as_last_{Way::kSameAsLast};
   Repeat contiguous_{Way::kContiguous};
   Patterns patterns_;
@@ -64,7 +65,6 @@ class ThreadReplay {
   std::optional<Operation> last_;
   std::uint64_t operations_ = 0;
   UpdateTimes update_times_;
-  std::size_t most_bytes_ = 0;
   std::size_t most_symbols_ = 0;
 };
 

@@ -30,7 +30,8 @@ Operation transferOf(std::uint64_t context, Slot slot, std::int64_t offset, std:
 // The scores after so many operations, each of which is made when the one before has been taken.
 Scores replayed(std::size_t count, const std::function<Operation(std::size_t)>& operation,
                 std::size_t from = 0) {
-  ThreadReplay replay(8);
+  ProcessModels models;
+  ThreadReplay replay(8, models);
   Scores sum;
   for (std::size_t i = 0; i < count; ++i) {
     const Scores& one = replay.take(operation(i));

@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "core/base/integers.hpp"
 #include "tests/core/temporary_directory.hpp"
 #include "tests/core/trace_builder.hpp"
 
@@ -93,6 +94,47 @@ TEST(Prediction, PredictorsSeeWhatDoesNotCount) {
   EXPECT_EQ(own.operations, 50U);
   EXPECT_EQ(own.whole_right, 50U);
   EXPECT_EQ(part->cost.symbols, all->cost.symbols);
+}
+
+// A rank whose threads read and write at random.
+void saveThreads(const test::TemporaryDirectory& directory, std::uint32_t threads, int operations) {
+  test::ContainerBuilder container(test::kToken, 100);
+  container.facts(test::usualFacts(0, 1));
+  std::uint64_t events = 0;
+  for (std::uint32_t thread = 0; thread < threads; ++thread) {
+    ChunkBuilder chunk(test::kToken, thread, 0, 0, 0);
+    chunk.text(0, "/data/all");
+    chunk.handle({.handle = 1, .fd = 3, .text_slot = 0});
+    for (int i = 0; i < operations; ++i) {
+      const auto turn = static_cast<std::uint64_t>(i);
+      const std::uint64_t draw = base::mixed(thread, turn);
+      const auto bytes = static_cast<std::int64_t>(1 + draw % 20);
+      chunk.event(test::numberOf(draw >> 20 & 1 ? "write" : "read"),
+                  {.start = 1000 * turn + thread,
+                   .end = 1000 * turn + thread + 1,
+                   .arguments = {1, 0, bytes},
+                   .request = static_cast<std::uint64_t>(bytes),
+                   .result = bytes});
+    }
+    events += chunk.header.event_count;
+    container.chunk(chunk);
+  }
+  container.ended(events, 0);
+  container.save(directory / "node1.100.0.omnio");
+}
+
+TEST(Prediction, ThreadsOfAProcessShareTheBoundOfTheirModels) {
+  for (const std::uint32_t threads : {1U, 2U, 16U, 64U}) {
+    const test::TemporaryDirectory directory;
+    saveThreads(directory, threads, 600);
+    const base::Result<Prediction> prediction = predicted(directory);
+    ASSERT_TRUE(prediction.ok()) << prediction.failure().sentence;
+    EXPECT_TRUE(prediction->wholeness.whole);
+    EXPECT_EQ(prediction->cost.threads, threads);
+    EXPECT_EQ(prediction->total.of(Way::kGrammar).operations, std::uint64_t{threads} * 600);
+    EXPECT_LE(prediction->cost.bytes, std::size_t{1} << 20) << threads;
+    EXPECT_EQ(prediction->cost.dropped > 0, threads >= 16) << threads;
+  }
 }
 
 TEST(Prediction, RefusesInASentence) {
