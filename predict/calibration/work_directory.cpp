@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
@@ -13,6 +14,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -32,10 +34,18 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "omnio-calibrate.";
 
-std::string hostName() {
+// The host, and what tells apart the systems in which numbers of processes mean something: the boot
+// of the kernel and the namespace of processes. Containers may have the name of their host.
+std::string systemName() {
   utsname machine{};
   uname(&machine);
-  return machine.nodename;
+  std::string boot;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  struct stat processes {};
+  const bool is_known = stat("/proc/self/ns/pid", &processes) == 0;
+  return fmt::format(
+      "{}.{:016x}", machine.nodename,
+      base::mixed(std::hash<std::string>()(boot), is_known ? std::uint64_t{processes.st_ino} : 0));
 }
 
 // When a process began, in ticks since the system did; nothing where there is none.
@@ -52,9 +62,9 @@ std::optional<std::uint64_t> startOf(std::uint64_t pid) {
   return base::wholeNumber<std::uint64_t>(rest.substr(0, rest.find(' ')));
 }
 
-// "omnio-calibrate.HOST.PROCESS.START"; a host may have dots in it.
+// "omnio-calibrate.HOST.SYSTEM.PROCESS.START"; a host may have dots in it.
 struct Owner {
-  std::string host;
+  std::string system;  // with its host
   std::uint64_t pid = 0;
   std::uint64_t start = 0;
 };
@@ -69,7 +79,21 @@ std::optional<Owner> ownerOf(std::string_view name) {
   const auto pid = base::wholeNumber<std::uint64_t>(name.substr(first + 1, second - first - 1));
   const auto start = base::wholeNumber<std::uint64_t>(name.substr(second + 1));
   if (!pid || !start) return std::nullopt;
-  return Owner{.host = std::string(name.substr(0, first)), .pid = *pid, .start = *start};
+  return Owner{.system = std::string(name.substr(0, first)), .pid = *pid, .start = *start};
+}
+
+// Locks the target for this object, and the processes that are made of it. A directory can be
+// locked on any file system, by its kernel alone: of a target that is mounted for each container
+// apart, or on another node, the lock says nothing. Nothing where it cannot be locked at all.
+base::Result<base::Descriptor> lockOf(const fs::path& target, bool& is_held) {
+  base::Descriptor lock(::open(target.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!lock) return base::systemFailure(target, errno);
+  int done = 0;
+  do {
+    done = flock(lock.get(), LOCK_EX | LOCK_NB);
+  } while (done != 0 && errno == EINTR);
+  is_held = done != 0 && errno == EWOULDBLOCK;
+  return lock;
 }
 
 }  // namespace
@@ -81,17 +105,20 @@ base::Result<std::unique_ptr<WorkDirectory>> WorkDirectory::make(const fs::path&
   const fs::file_status status = fs::status(target, error);
   if (!fs::exists(status)) return base::systemFailure(target, error ? error.value() : ENOENT);
   if (!fs::is_directory(status)) return base::systemFailure(target, ENOTDIR);
-  const std::string host = hostName();
+  bool is_held = false;
+  auto lock = lockOf(target, is_held);
+  if (!lock) return lock.failure();
+  const std::string system = systemName();
   for (fs::directory_iterator at(target, error), end; !error && at != end; at.increment(error)) {
     const fs::directory_entry& entry = *at;
     const std::string name = entry.path().filename().native();
     const std::optional<Owner> owner = ownerOf(name);
     std::error_code ignored;
     if (!owner || entry.symlink_status(ignored).type() != fs::file_type::directory) continue;
-    if (owner->host != host) {
+    if (owner->system != system) {
       notes.push_back(
-          fmt::format("{}/{}: of a calibration on another host; remove it if that is "
-                      "over",
+          fmt::format("{}/{}: of a calibration on another host or in another container; remove it "
+                      "if that is over",
                       shown, base::printable(name)));
       continue;
     }
@@ -101,6 +128,7 @@ base::Result<std::unique_ptr<WorkDirectory>> WorkDirectory::make(const fs::path&
                            "each other",
                            shown, owner->pid);
     }
+    if (is_held) continue;
     const std::string place = fmt::format("{}/{}", shown, base::printable(name));
     // A system may hide the processes of other users.
     if (kill(static_cast<pid_t>(owner->pid), 0) != 0 && errno == EPERM) {
@@ -117,13 +145,19 @@ base::Result<std::unique_ptr<WorkDirectory>> WorkDirectory::make(const fs::path&
                         : fmt::format("{}: removed; a calibration that was killed left it", place));
   }
   if (error) return base::systemFailure(target, error.value());
+  if (is_held) {
+    return base::failure(base::Code::kSystem,
+                         "{}: a process in another container, or of another user, calibrates this "
+                         "target; two at a time would measure each other",
+                         shown);
+  }
   const auto pid = static_cast<std::uint64_t>(getpid());
   const fs::path path = fs::absolute(target, error) /
-                        fmt::format("{}{}.{}.{}", kPrefix, host, pid, startOf(pid).value_or(0));
+                        fmt::format("{}{}.{}.{}", kPrefix, system, pid, startOf(pid).value_or(0));
   if (mkdir(path.c_str(), 0700) != 0) {
     return base::systemFailure(target, errno, "cannot make a directory in");
   }
-  return std::unique_ptr<WorkDirectory>(new WorkDirectory(path));
+  return std::unique_ptr<WorkDirectory>(new WorkDirectory(path, std::move(*lock)));
 }
 
 WorkDirectory::~WorkDirectory() {

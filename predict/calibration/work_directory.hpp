@@ -7,8 +7,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "core/base/file.hpp"
 #include "core/base/result.hpp"
 #include "predict/calibration/document.hpp"
 
@@ -16,9 +18,11 @@ namespace omnio::predict {
 
 class WorkDirectory {
  public:
-  // Removes what calibrations left that were killed on this host: their names have the host, the
-  // process and when that began. `notes` gets a sentence for each, and for those of other hosts,
-  // which stay. Fails where another one is at work, and where no directory can be made.
+  // Fails where another one is at work on this node, in whichever container: it has the target
+  // locked (flock). Removes what calibrations left that were killed here: their names have the
+  // host, the boot of its kernel with the container, the process and when that began. `notes` gets
+  // a sentence for each, and for those of other hosts and containers, whose processes cannot be
+  // seen: they stay. Fails where no directory can be made.
   static base::Result<std::unique_ptr<WorkDirectory>> make(const std::filesystem::path& target,
                                                            std::vector<std::string>& notes);
   WorkDirectory(const WorkDirectory&) = delete;
@@ -28,8 +32,10 @@ class WorkDirectory {
   const std::filesystem::path& path() const { return path_; }
 
  private:
-  explicit WorkDirectory(std::filesystem::path path) : path_(std::move(path)) {}
+  WorkDirectory(std::filesystem::path path, base::Descriptor lock)
+      : path_(std::move(path)), lock_(std::move(lock)) {}
   std::filesystem::path path_;
+  base::Descriptor lock_;  // of the target; none where it cannot be locked
 };
 
 // What a cache state asks of the target, found by a small file. `reason` says why it cannot be had:

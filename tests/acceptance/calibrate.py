@@ -213,8 +213,20 @@ def checkInterruptions(checks, work):
     killed = started(target, output, *more, "--budget", "10m")
     until(lambda: os.path.exists(output), "a document")
     checks.equal(len(made()), 1, "one directory in the target")
-    checks.equal(calibrate(target, os.path.join(work, "second.json"), "--budget", "5s").status, 1,
-                 "a second one at the same time")
+    def refusedBeside(what, second, who):
+        checks.equal((second.status, second.err.decode().strip()),
+                     (1, f"omnio: {target}: {who} calibrates this target; two at a time would "
+                         "measure each other"), what)
+        checks.equal(len(made()), 1, f"{what}: leaves what the first one has")
+
+    other = command(target, os.path.join(work, "second.json"), "--budget", "5s")
+    refusedBeside("a second one at the same time", run(other), f"process {killed.pid}")
+    container = ["unshare", "--pid", "--fork", "--mount-proc"]
+    if run([*container, "true"]).status == 0:
+        refusedBeside("a second one in another container", run([*container, *other]),
+                      "a process in another container, or of another user,")
+    else:
+        checks.skip("a second one in another container", "unshare cannot make one here")
     killed.kill()
     killed.communicate()
     checks.equal(len(made()), 1, "a killed one cannot clean up")

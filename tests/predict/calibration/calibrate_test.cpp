@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -132,14 +133,33 @@ TEST_F(Calibrate, WhatAKilledOneLeftIsRemoved) {
   const std::string left = name.substr(0, name.rfind('.')) + ".1";
   fs::create_directories(target_ / left / "own");
   fs::create_directory(target_ / "omnio-calibrate.other-host.1.1");
+  // The same name of a host, but another container of it.
+  const std::string container =
+      name.substr(0, name.rfind('.', left.rfind('.') - 1) - 16) + "0123456789abcdef.1.1";
+  fs::create_directory(target_ / container);
   fs::create_directory(target_ / "omnio-calibrate.mine");
   fs::create_symlink("/", target_ / (left + "1"));
   ASSERT_TRUE(WorkDirectory::make(target_, notes));
-  EXPECT_EQ(notes.size(), 2U);
+  EXPECT_EQ(notes.size(), 3U);
   EXPECT_FALSE(fs::exists(target_ / left));
   EXPECT_TRUE(fs::exists(target_ / "omnio-calibrate.other-host.1.1"));
+  EXPECT_TRUE(fs::exists(target_ / container));
   EXPECT_TRUE(fs::exists(target_ / "omnio-calibrate.mine"));
   EXPECT_TRUE(fs::is_symlink(target_ / (left + "1")));
+}
+
+// Its process cannot be seen from here.
+TEST_F(Calibrate, OneInAnotherContainerHasTheTargetLocked) {
+  const int other = ::open(target_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  ASSERT_EQ(flock(other, LOCK_EX), 0);
+  EXPECT_EQ(calibrate(settings_).failure().sentence,
+            target_.native() +
+                ": a process in another container, or of another user, calibrates this target; two "
+                "at a time would measure each other");
+  ::close(other);
+  EXPECT_TRUE(targetIsEmpty());
+  std::vector<std::string> notes;
+  EXPECT_TRUE(WorkDirectory::make(target_, notes));
 }
 
 TEST_F(Calibrate, BadTargetsAreRefusedInASentence) {
