@@ -488,11 +488,13 @@ base::Result<bool> Calibrator::measureUnit(std::size_t number, std::uint64_t acc
 void Calibrator::take(const Unit& unit) {
   const BatchTimes times{
       .round = c_.rounds, .epoch_ns = begin_ns_ - spent_before_ns_, .clock_ns = c_.clock_ns};
+  const SamplePlan plan{.wanted = c_.accesses, .limits = sampleLimits(cells_.size())};
   for (std::uint32_t i = 0; i < unit.key.processes; ++i) {
     const WorkerSlot& slot = pool_->slot(i);
     for (const CellKey& key : cellsOf(unit)) {
       Cell& cell = cellOf(key);
-      addBatch(cell, pool_->records(i), i, sampleOf(cell, c_.accesses, pool_->records(i)), times);
+      const auto records = pool_->records(i);
+      addBatch(cell, records, i, sampleOf(cell, plan, c_.rounds, i, records), times);
       if (unit.kind != UnitKind::kData) continue;
       cell.writeback_bytes += slot.writeback_bytes;
       cell.writeback_ns += slot.writeback_ns;

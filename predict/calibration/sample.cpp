@@ -3,21 +3,39 @@
 #include <algorithm>
 #include <vector>
 
-#include "predict/calibration/grid.hpp"
-
 namespace omnio::predict {
 
-std::size_t sampleOf(const Cell& cell, std::uint64_t wanted,
-                     std::span<const AccessRecord> records) {
+SampleLimits sampleLimits(std::size_t cells) {
+  // In the document: the key, sums and histogram of a cell; a run without its accesses; the time
+  // and the offset of an access.
+  constexpr std::size_t kCellBytes = 4096;
+  constexpr std::size_t kRunBytes = 224;
+  constexpr std::size_t kAccessBytes = 32;
+  const std::size_t share = kMostDocumentBytes / std::max<std::size_t>(1, cells);
+  const std::size_t room = share > 2 * kCellBytes ? share - kCellBytes : kCellBytes;
+  SampleLimits limits;
+  limits.accesses = std::min(kMostSampled, room / 2 / kAccessBytes);
+  limits.runs = std::min(limits.runs, (room - limits.accesses * kAccessBytes) / kRunBytes);
+  return limits;
+}
+
+std::size_t sampleOf(const Cell& cell, const SamplePlan& plan, std::uint32_t round,
+                     std::uint32_t process, std::span<const AccessRecord> records) {
+  const SampleLimits& limits = plan.limits;
   const std::size_t sampled = cell.sampled();
-  if (sampled >= kMostSampled) return 0;
+  constexpr std::size_t kRunsOfBatch = 2;
+  if (sampled >= limits.accesses || cell.runs.size() + kRunsOfBatch > limits.runs) return 0;
+  // One of so many processes has runs.
+  const std::size_t runs = cell.key.processes * std::size_t{kPlannedRounds} * kRunsOfBatch;
+  const std::size_t every = (runs + limits.runs - 1) / limits.runs;
+  if ((std::size_t{process} + round) % every != 0) return 0;
   const auto made = static_cast<std::uint64_t>(
       std::ranges::count(records, cell.key.operation, &AccessRecord::operation));
-  const std::uint64_t all = std::max<std::uint64_t>(1, wanted * cell.key.processes);
+  const std::uint64_t all = std::max<std::uint64_t>(1, plan.wanted * cell.key.processes);
   // Rounded up, so that no batch is without one.
-  const std::uint64_t share = (made * kMostSampled + all - 1) / all;
+  const std::uint64_t share = (made * limits.accesses * every + all - 1) / all;
   return std::min(
-      {static_cast<std::size_t>(made), static_cast<std::size_t>(share), kMostSampled - sampled});
+      {static_cast<std::size_t>(made), static_cast<std::size_t>(share), limits.accesses - sampled});
 }
 
 void addBatch(Cell& cell, std::span<const AccessRecord> records, std::uint32_t process,

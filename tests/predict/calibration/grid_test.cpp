@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
+#include <string>
 #include <vector>
 
+#include "core/base/integers.hpp"
 #include "predict/calibration/access_plan.hpp"
 #include "predict/calibration/file_sizes.hpp"
 #include "predict/calibration/sample.hpp"
@@ -224,7 +226,8 @@ TEST(CalibrationSample, KeepsSumsOfAllAndRunsOfAFew) {
   records.push_back({.operation = CellOperation::kClose, .begin_ns = 5, .time_ns = 5});
   const BatchTimes times{.round = 2, .epoch_ns = 1000, .clock_ns = 20};
   // A fifth of the 10,000 that are wanted gets a fifth of the sample.
-  EXPECT_EQ(sampleOf(cell, 10'000, records), kMostSampled / 5);
+  const SamplePlan plan{.wanted = 10'000};
+  EXPECT_EQ(sampleOf(cell, plan, 0, 0, records), kMostSampled / 5);
   addBatch(cell, records, 0, 200, times);
   EXPECT_EQ(cell.all.count(), 2000U);
   EXPECT_EQ(cell.all.totalNs(), total);
@@ -237,10 +240,76 @@ TEST(CalibrationSample, KeepsSumsOfAllAndRunsOfAFew) {
   EXPECT_EQ(cell.runs[1].deltaOffset(0, 10), 0);
   EXPECT_EQ(cell.runs[1].round, 2U);
   for (int i = 0; i < 20; ++i) {
-    addBatch(cell, records, 0, sampleOf(cell, 10'000, records), times);
+    addBatch(cell, records, 0, sampleOf(cell, plan, 0, 0, records), times);
   }
   EXPECT_EQ(cell.sampled(), kMostSampled);
   EXPECT_EQ(cell.all.count(), 42'000U);
+}
+
+// All cells of the grid as the fullest one: times and offsets of many digits, each access another
+// time, and random offsets.
+std::size_t documentBytes(std::uint32_t processes, std::size_t& least_runs) {
+  constexpr std::uint64_t kWanted = 200;
+  std::set<CellKey> keys;
+  for (const Unit& unit : unitsOf({.processes = processes})) {
+    for (const CellKey& key : cellsOf(unit)) keys.insert(key);
+  }
+  const SamplePlan plan{.wanted = kWanted, .limits = sampleLimits(keys.size())};
+  std::size_t bytes = 0;
+  for (const std::uint32_t level : processLevels(processes)) {
+    Calibration calibration;
+    calibration.rounds = kPlannedRounds;
+    calibration.processes = processes;
+    calibration.cells.push_back(
+        {.key = {.operation = CellOperation::kWrite,
+                 .order = AccessOrder::kRandom,
+                 .sharing = level == 1 ? FileSharing::kOwn : FileSharing::kShared,
+                 .bytes = 4096,
+                 .processes = level}});
+    Cell& cell = calibration.cells.front();
+    for (std::uint32_t round = 0; round < kPlannedRounds; ++round) {
+      const BatchTimes times{.round = round};
+      std::set<std::uint32_t> seen;
+      for (std::uint32_t process = 0; process < level; ++process) {
+        std::vector<AccessRecord> records;
+        for (std::uint64_t i = 0; i < accessesIn(round, kWanted); ++i) {
+          const std::uint64_t draw = base::mixed(process, round, i);
+          records.push_back(
+              {.operation = CellOperation::kWrite,
+               .begin_ns = static_cast<std::int64_t>(360'000'000'000'000 + draw % 1000),
+               .time_ns = static_cast<std::int64_t>(draw % 1'000'000'000'000 >> (draw >> 40) % 40),
+               .offset = static_cast<std::int64_t>(draw % (std::uint64_t{1} << 31) * 4096)});
+        }
+        addBatch(cell, records, process, sampleOf(cell, plan, round, process, records), times);
+        if (!cell.runs.empty() && cell.runs.back().round == round) {
+          seen.insert(cell.runs.back().process);
+        }
+      }
+      EXPECT_GE(seen.size(), std::min<std::size_t>(level, 4)) << level << " in round " << round;
+    }
+    least_runs = std::min(least_runs, cell.runs.size());
+    EXPECT_LE(cell.sampled(), kMostSampled);
+    const std::size_t of_level = std::ranges::count(keys, level, &CellKey::processes);
+    bytes += of_level * jsonOf(calibration).size();
+  }
+  return bytes;
+}
+
+TEST(CalibrationSample, ADocumentStaysBelowItsBoundWhateverTheProcesses) {
+  for (const std::uint32_t processes : {1U, 64U, 4096U}) {
+    std::size_t least_runs = 1000;
+    const std::size_t bytes = documentBytes(processes, least_runs);
+    EXPECT_LE(bytes, kMostDocumentBytes) << processes;
+    EXPECT_GE(least_runs, 5U) << processes;
+    RecordProperty("bytes_" + std::to_string(processes), std::to_string(bytes));
+  }
+}
+
+// With few processes all of them have runs, in every round.
+TEST(CalibrationSample, FewProcessesAreAllSampled) {
+  const SampleLimits limits = sampleLimits(1117);  // of 16 processes
+  EXPECT_EQ(limits.accesses, kMostSampled);
+  EXPECT_GE(limits.runs, 16 * kPlannedRounds * 2);
 }
 
 }  // namespace
