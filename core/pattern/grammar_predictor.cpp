@@ -262,8 +262,12 @@ std::optional<std::uint64_t> GrammarPredictor::next() const {
 }
 
 GrammarPredictor::Iterator GrammarPredictor::iterator() const {
+  const std::optional<std::uint64_t> first = next();
+  return first ? iterator(*first) : Iterator(grammar_);
+}
+
+GrammarPredictor::Iterator GrammarPredictor::iterator(std::uint64_t first) const {
   Iterator iterator(grammar_);
-  const std::optional<std::uint64_t> wanted = next();
   beginRound();
   SymbolId best = StarSequitur::kNone;
   double best_weight = 0;
@@ -275,7 +279,7 @@ GrammarPredictor::Iterator GrammarPredictor::iterator() const {
     }
   };
   for (const SymbolId symbol : markedTerminals()) {
-    if (grammar_.terminal(grammar_.name(symbol)) == wanted) weigh(symbol);
+    if (grammar_.terminal(grammar_.name(symbol)) == first) weigh(symbol);
   }
   while (best != StarSequitur::kNone) {
     const std::uint64_t turn = grammar_.markOf(best);

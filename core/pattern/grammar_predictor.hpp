@@ -87,8 +87,10 @@ class GrammarPredictor {
   std::vector<Expected> expected() const;
   // The first of these.
   std::optional<std::uint64_t> next() const;
-  // From the predictor with the largest weight.
-  Iterator iterator() const;
+  // From the predictor with the largest weight for the symbol that comes first; nothing follows
+  // where that is not expected.
+  Iterator iterator(std::uint64_t first) const;
+  Iterator iterator() const;  // of next()
 
   const StarSequitur& grammar() const { return grammar_; }
   std::size_t memoryBytes() const;

@@ -37,7 +37,7 @@ void Repeat::take(const Operation& operation) {
                 [&](const auto& entry) { return entry.second.used + kMostPlaces / 2 < count_; });
 }
 
-std::vector<Predicted> Repeat::following(std::size_t count) const {
+std::vector<Predicted> Repeat::path(std::size_t count) const {
   std::vector<Predicted> all;
   if (!last_) return all;
   Predicted one{.context = last_->context,
@@ -82,7 +82,7 @@ void Patterns::take(const Operation& operation) {
                 [&](const auto& entry) { return entry.second.used + kMostFiles / 2 < count_; });
 }
 
-std::vector<Predicted> Patterns::following(std::size_t count) const {
+std::vector<Predicted> Patterns::path(std::size_t count) const {
   std::vector<Predicted> all;
   if (!last_) return all;
   Predicted one{.context = last_->context, .kind = last_->kind};

@@ -23,12 +23,16 @@ class Repeat final : public Predictor {
   explicit Repeat(Way way) : goes_on_(way == Way::kContiguous) {}
 
   void take(const Operation& operation) override;
-  std::vector<Predicted> next() const override { return following(1); }
-  std::vector<Predicted> following(std::size_t count) const override;
+  std::vector<Predicted> next() const override { return path(1); }
+  std::vector<Path> following(std::size_t count) const override {
+    return {{.operations = path(count)}};
+  }
   std::optional<std::int64_t> sizeOf(const Operation& operation) const override;
   std::optional<std::int64_t> offsetOf(const Operation& operation) const override;
 
  private:
+  std::vector<Predicted> path(std::size_t count) const;
+
   // Files that are remembered: those that were used last.
   static constexpr std::size_t kMostPlaces = 4096;
   const FilePlace* placeOf(const Operation& operation) const;
@@ -44,12 +48,16 @@ class Repeat final : public Predictor {
 class Patterns final : public Predictor {
  public:
   void take(const Operation& operation) override;
-  std::vector<Predicted> next() const override { return following(1); }
-  std::vector<Predicted> following(std::size_t count) const override;
+  std::vector<Predicted> next() const override { return path(1); }
+  std::vector<Path> following(std::size_t count) const override {
+    return {{.operations = path(count)}};
+  }
   std::optional<std::int64_t> sizeOf(const Operation& operation) const override;
   std::optional<std::int64_t> offsetOf(const Operation& operation) const override;
 
  private:
+  std::vector<Predicted> path(std::size_t count) const;
+
   using AccessPatterns = pattern::access::AccessPatterns;
   // Of more, those are dropped that were not used for longest: one may take
   // AccessPatterns::kMostBytes.

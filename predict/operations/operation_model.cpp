@@ -1,6 +1,7 @@
 #include "predict/operations/operation_model.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace omnio::predict {
 namespace {
@@ -66,31 +67,40 @@ Predicted OperationModel::predicted(std::uint64_t context, double weight) const 
   return predicted;
 }
 
+bool OperationModel::believesGrammar() const {
+  return expected_ && contest_.best() == kContextsAreBelieved;
+}
+
+std::vector<pattern::GrammarPredictor::Expected> OperationModel::expectedContexts() const {
+  if (!last_) return {};
+  if (!believesGrammar()) return {{.symbol = last_->context, .weight = 1}};
+  auto expected = contexts_sequence_.expected();
+  if (expected.size() > kMostExpected) expected.resize(kMostExpected);
+  double sum = 0;
+  for (const auto& one : expected) sum += one.weight;
+  for (auto& one : expected) one.weight /= sum;
+  return expected;
+}
+
 std::vector<Predicted> OperationModel::next() const {
   std::vector<Predicted> all;
-  if (!last_) return all;
-  if (!expected_ || contest_.best() != kContextsAreBelieved) {
-    all.push_back(predicted(last_->context, 1));
-    return all;
-  }
-  const auto expected = contexts_sequence_.expected();
-  double sum = 0;
-  for (const auto& one : expected) {
-    if (all.size() == kMostExpected) break;
-    all.push_back(predicted(one.symbol, one.weight));
-    sum += one.weight;
-  }
-  for (Predicted& one : all) one.weight /= sum;
+  for (const auto& one : expectedContexts()) all.push_back(predicted(one.symbol, one.weight));
   return all;
 }
 
-std::vector<Predicted> OperationModel::following(std::size_t count) const {
-  std::vector<Predicted> all;
-  if (!last_) return all;
-  std::optional<pattern::GrammarPredictor::Iterator> sequence;
-  if (expected_ && contest_.best() == kContextsAreBelieved) {
-    sequence = contexts_sequence_.iterator();
+std::vector<Path> OperationModel::following(std::size_t count) const {
+  std::vector<Path> all;
+  for (const auto& one : expectedContexts()) {
+    std::optional<pattern::GrammarPredictor::Iterator> sequence;
+    if (believesGrammar()) sequence = contexts_sequence_.iterator(one.symbol);
+    all.push_back({.weight = one.weight, .operations = path(std::move(sequence), count)});
   }
+  return all;
+}
+
+std::vector<Predicted> OperationModel::path(
+    std::optional<pattern::GrammarPredictor::Iterator> sequence, std::size_t count) const {
+  std::vector<Predicted> all;
   std::unordered_map<std::uint64_t, SizeModel::Ahead> sizes;
   std::unordered_map<std::uint64_t, OffsetModel::Ahead> offsets;
   std::unordered_map<Slot, FilePlace> places;

@@ -37,7 +37,7 @@ class OperationModel final : public Predictor {
   void take(const Operation& operation) override;
   // The most likely first.
   std::vector<Predicted> next() const override;
-  std::vector<Predicted> following(std::size_t count) const override;
+  std::vector<Path> following(std::size_t count) const override;
   std::optional<std::int64_t> sizeOf(const Operation& operation) const override;
   std::optional<std::int64_t> offsetOf(const Operation& operation) const override;
   // The time from the end of the last operation to the begin of this one. Nothing where the
@@ -81,8 +81,14 @@ class OperationModel final : public Predictor {
   static std::uint64_t transition(std::uint64_t from, std::uint64_t to) {
     return base::mixed(from, to);
   }
+  bool believesGrammar() const;
   std::uint64_t lastContext() const { return last_ ? last_->context : 0; }
+  // The contexts that may come next, with weights: no more than kMostExpected.
+  std::vector<pattern::GrammarPredictor::Expected> expectedContexts() const;
   Predicted predicted(std::uint64_t context, double weight) const;
+  // Those that follow in this sequence; without one the last context comes again.
+  std::vector<Predicted> path(std::optional<pattern::GrammarPredictor::Iterator> sequence,
+                              std::size_t count) const;
   void keepBounds();
   void dropUnused();
   void countParts();

@@ -20,6 +20,11 @@ std::string_view nameOf(Way way);
 // For people.
 std::string_view titleOf(Way way);
 
+struct Path {
+  double weight = 1;
+  std::vector<Predicted> operations;
+};
+
 class Predictor {
  public:
   Predictor() = default;
@@ -30,8 +35,9 @@ class Predictor {
   virtual void take(const Operation& operation) = 0;
   // What may come next, with weights of the sum 1. Empty: nothing is expected.
   virtual std::vector<Predicted> next() const = 0;
-  // The most likely operations that follow, in order.
-  virtual std::vector<Predicted> following(std::size_t count) const = 0;
+  // The operations that may follow, in order: a path for each of those that may come next, the most
+  // likely one of it, with weights of the sum 1. Empty: nothing is expected.
+  virtual std::vector<Path> following(std::size_t count) const = 0;
   // What is said of an operation once its context is known: its size, and its offset. Nothing where
   // it is new.
   virtual std::optional<std::int64_t> sizeOf(const Operation& operation) const = 0;

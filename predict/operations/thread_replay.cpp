@@ -35,7 +35,7 @@ ThreadReplay::ThreadReplay(std::size_t ahead, ProcessModels& models)
 void ThreadReplay::predict(Tracked& tracked) {
   tracked.next = tracked.predictor->next();
   tracked.said[operations_ % tracked.said.size()] =
-      ahead_ > 1 ? tracked.predictor->following(ahead_) : std::vector<Predicted>();
+      ahead_ > 1 ? tracked.predictor->following(ahead_) : std::vector<Path>();
 }
 
 // What was said of operation n at distance k was said after n - k operations, as the k-th of those
@@ -71,8 +71,10 @@ void ThreadReplay::score(const Tracked& tracked, const Operation& operation, Sco
   std::size_t level = 1;
   for (std::size_t k = 2; k <= ahead_; ++k) {
     if (k <= operations_) {
-      const auto& said = tracked.said[(operations_ - k + 1) % places];
-      if (said.size() >= k) sum += hitRatio(said[k - 1].segment, observed);
+      for (const Path& path : tracked.said[(operations_ - k + 1) % places]) {
+        if (path.operations.size() < k) continue;
+        sum += path.weight * hitRatio(path.operations[k - 1].segment, observed);
+      }
     }
     if (!std::has_single_bit(k)) continue;
     const auto made = std::clamp<std::uint64_t>(operations_, 1, k);

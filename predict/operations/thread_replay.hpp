@@ -43,7 +43,7 @@ class ThreadReplay {
   // places, and by how many operations before it.
   struct Tracked {
     const Predictor* predictor = nullptr;
-    std::vector<std::vector<Predicted>> said;
+    std::vector<std::vector<Path>> said;
     std::vector<Predicted> next;  // with weights
   };
 

@@ -214,6 +214,35 @@ TEST(OperationModel, MemoryIsBounded) {
   }
 }
 
+// After a header comes one of two records, by chance, and after each a trailer of its own: each of
+// the two is a path, and the weights of these are those of what comes next.
+TEST(OperationModel, FollowsAPathForEachOperationThatMayComeNext) {
+  OperationModel model;
+  int both = 0;
+  for (std::uint64_t i = 0; i < 1000; ++i) {
+    const std::uint64_t kind = base::mixed(i) % 2;
+    model.take(transferOf(1, 0, 0, 8));
+    const std::vector<Predicted> next = model.next();
+    const std::vector<Path> paths = model.following(2);
+    ASSERT_EQ(paths.size(), next.size());
+    double sum = 0;
+    for (std::size_t k = 0; k < paths.size(); ++k) {
+      EXPECT_EQ(paths[k].weight, next[k].weight);
+      ASSERT_EQ(paths[k].operations.size(), 2U);
+      EXPECT_EQ(paths[k].operations.front().context, next[k].context);
+      if (next[k].context >= 10) {
+        EXPECT_EQ(paths[k].operations.back().context, next[k].context + 10);
+      }
+      sum += paths[k].weight;
+    }
+    EXPECT_DOUBLE_EQ(sum, paths.empty() ? 0 : 1);
+    if (paths.size() == 2) ++both;
+    model.take(transferOf(10 + kind, 1, 0, 100));
+    model.take(transferOf(20 + kind, 2, 0, 10));
+  }
+  EXPECT_GT(both, 100);
+}
+
 TEST(OperationModel, TellsTheTimeUntilTheNextOperation) {
   OperationModel model;
   Operation one = transferOf(1, 0, 0, 8);
@@ -235,7 +264,7 @@ TEST(Repeat, SaysTheLastOperation) {
   same.take(one);
   contiguous.take(one);
   EXPECT_EQ(same.next().front().segment.begin, 100);
-  EXPECT_EQ(contiguous.following(3).back().segment.begin, 130);
+  EXPECT_EQ(contiguous.following(3).front().operations.back().segment.begin, 130);
   EXPECT_EQ(contiguous.offsetOf(one), 110);
   EXPECT_EQ(same.sizeOf(one), 10);
   EXPECT_EQ(contiguous.offsetOf(transferOf(1, 7, 0, 1)), 0);
