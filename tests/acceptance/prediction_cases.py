@@ -67,7 +67,7 @@ def lammps(_):
 
 
 CASES = [
-    Case("LAMMPS", lammps, (1800, 600), dumps=DUMPS),
+    Case("LAMMPS", lammps, (1800, 1800), dumps=DUMPS),
     Case("LAMMPS usual dumps", lammps, (1800, 300), dumps=USUAL_DUMPS),
     Case("restart writer", patterns("restart"), (1500, 150), alternates=True),
     Case("planes in turn", patterns("planes"), (5000, 500), alternates=True),
