@@ -146,6 +146,32 @@ def checkChoice(checks, work):
                 "the picture has lines")
 
 
+def checkThreads(checks, work):
+    """The models of a process stay within one bound; threads that are regular lose nothing to the
+    others."""
+    turns = 300
+    for threads in (2, 16, 64):
+        run = os.path.join(work, f"threads-{threads}")
+        os.mkdir(run)
+        directory = f"{run}.trace"
+        done = trace(directory, [program("c_patterns"), "threads", str(turns), str(threads)],
+                     cwd=run)
+        checks.equal(done.status, 0, f"{threads} threads: {done}")
+        document = predicted(directory)
+        model = document["total"]["model"]
+        checks.equal(model["models"], threads, f"{threads} threads: models")
+        checks.that(model["bytes"] <= 1 << 20, f"{threads} threads: {model['bytes']} bytes")
+        checks.that(threads < 64 or model["forgotten_operations"] > 0,
+                    f"{threads} threads: together they want more than there is")
+        planes = [one["whole_run"]["grammar"] for one in document["files"]
+                  if "/planes." in one["name"]]
+        right, placed = (sum(one[key] for one in planes) for key in ("offsets_right", "placed"))
+        checks.equal(placed, 2 * turns * threads // 2, f"{threads} threads: planes")
+        print(f"{threads} threads: {model['bytes']} bytes, {percent(right, placed):.1f} % of the "
+              "offsets of planes", flush=True)
+        checks.that(percent(right, placed) >= 95, f"{threads} threads: {right} of {placed} planes")
+
+
 def checkBad(checks, work):
     def refused(status, sentence, *words):
         done = predict(*words)
@@ -182,6 +208,8 @@ def main():
             checkKnown(checks, work)
         with checks.case("choice"):
             checkChoice(checks, work)
+        with checks.case("threads"):
+            checkThreads(checks, work)
         with checks.case("bad input"):
             checkBad(checks, work)
         for case in CASES:

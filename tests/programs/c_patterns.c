@@ -8,7 +8,10 @@
 //   stream       the same file again each turn, through a stream with seeks: a table and its lines
 //   append       a log that is opened, appended to and closed each turn, and data beside it
 //   irregular    reads and writes of two files at random offsets, of random sizes, in random order
+//   threads      SEED threads with a file each, at one time: those with even numbers as planes, the
+//                others read and write sizes of a few, at a few offsets, in random order
 #include <fcntl.h>
+#include <pthread.h>
 
 #include "check.h"
 
@@ -17,12 +20,14 @@ static char data[kLargest];
 static long turns;
 static unsigned long state;
 
-static unsigned long drawn(unsigned long below) {  // xorshift64
-  state ^= state << 13;
-  state ^= state >> 7;
-  state ^= state << 17;
-  return (state >> 11) % below;
+static unsigned long drawnFrom(unsigned long* from, unsigned long below) {  // xorshift64
+  *from ^= *from << 13;
+  *from ^= *from >> 7;
+  *from ^= *from << 17;
+  return (*from >> 11) % below;
 }
+
+static unsigned long drawn(unsigned long below) { return drawnFrom(&state, below); }
 
 static int opened(const char* name, int flags) {
   const int fd = open(name, flags, 0644);
@@ -50,8 +55,8 @@ static void restart(void) {
   }
 }
 
-static void planes(void) {
-  const int fd = opened("planes", O_WRONLY | O_CREAT | O_TRUNC);
+static void planesIn(const char* name) {
+  const int fd = opened(name, O_WRONLY | O_CREAT | O_TRUNC);
   const off_t other = (off_t)turns * 3 * kUnit;
   for (long turn = 0; turn < turns; ++turn) {
     put(fd, 3 * kUnit, (off_t)turn * 3 * kUnit);
@@ -59,6 +64,8 @@ static void planes(void) {
   }
   CHECK(close(fd) == 0);
 }
+
+static void planes(void) { planesIn("planes"); }
 
 static void stream(void) {
   for (long turn = 0; turn < turns; ++turn) {
@@ -108,15 +115,53 @@ static void irregular(void) {
   for (int i = 0; i < 2; ++i) CHECK(close(fds[i]) == 0);
 }
 
+static pthread_barrier_t all_are_there;
+
+static void* oneThread(void* number) {
+  const unsigned long self = (unsigned long)number;
+  char name[64];
+  snprintf(name, sizeof name, self % 2 == 0 ? "planes.%lu" : "few.%lu", self);
+  // No thread has its last operation before all have had their first.
+  CHECK(close(opened(name, O_WRONLY | O_CREAT | O_TRUNC)) == 0);
+  pthread_barrier_wait(&all_are_there);
+  if (self % 2 == 0) {
+    planesIn(name);
+    return NULL;
+  }
+  static __thread char own[20];
+  unsigned long from = self;
+  const int fd = opened(name, O_RDWR | O_CREAT | O_TRUNC);
+  CHECK(ftruncate(fd, 1 << 20) == 0);
+  for (long turn = 0; turn < 2 * turns; ++turn) {
+    const size_t bytes = 1 + drawnFrom(&from, sizeof own);
+    const off_t at = (off_t)drawnFrom(&from, 16) * kUnit;
+    if (drawnFrom(&from, 2) == 0) {
+      CHECK(pread(fd, own, bytes, at) == (ssize_t)bytes);
+    } else {
+      CHECK(pwrite(fd, own, bytes, at) == (ssize_t)bytes);
+    }
+  }
+  CHECK(close(fd) == 0);
+  return NULL;
+}
+
+static void threads(void) {
+  enum { kMost = 1000 };
+  static pthread_t all[kMost];
+  CHECK(state <= kMost);
+  CHECK(pthread_barrier_init(&all_are_there, NULL, (unsigned)state) == 0);
+  for (unsigned long i = 0; i < state; ++i) {
+    CHECK(pthread_create(&all[i], NULL, oneThread, (void*)i) == 0);  // NOLINT: a number
+  }
+  for (unsigned long i = 0; i < state; ++i) CHECK(pthread_join(all[i], NULL) == 0);
+}
+
 int main(int argc, char** argv) {
   static const struct {
     const char* name;
     void (*run)(void);
-  } ways[] = {{"restart", restart},
-              {"planes", planes},
-              {"stream", stream},
-              {"append", append},
-              {"irregular", irregular}};
+  } ways[] = {{"restart", restart}, {"planes", planes},       {"stream", stream},
+              {"append", append},   {"irregular", irregular}, {"threads", threads}};
   CHECK(argc == 3 || argc == 4);
   turns = atol(argv[2]);
   state = argc == 4 ? strtoul(argv[3], NULL, 10) : 1;
