@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <tuple>
 #include <vector>
 
@@ -41,6 +42,9 @@ struct Access {
     return operation == CellOperation::kRead || operation == CellOperation::kWrite;
   }
 };
+
+// Seconds of an access, with its `processes`.
+using SecondsOf = std::function<double(const Access&)>;
 
 // Accesses that were measured as one cell have the same.
 using CellOf = std::tuple<decltype(Access().curve()), double, double>;

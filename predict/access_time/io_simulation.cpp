@@ -3,40 +3,18 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 #include <queue>
 #include <unordered_map>
 #include <utility>
+
+#include "predict/access_time/running_accesses.hpp"
 
 namespace omnio::access_time {
 
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kNever = RunningAccesses::kNever;
 constexpr double kNs = 1e-9;
-
-// The time of each access by the number at once, found once.
-class Times {
- public:
-  Times(const Program& program, const SecondsOf& seconds_of)
-      : program_(program), seconds_of_(seconds_of) {}
-
-  double of(std::uint32_t access, std::size_t processes) {
-    const std::uint64_t key = std::uint64_t{access} << 32U | processes;
-    const auto [found, is_new] = known_.try_emplace(key, 0.0);
-    if (is_new) {
-      Access asked = program_.accesses[access];
-      asked.processes = static_cast<double>(processes);
-      found->second = seconds_of_(asked);
-    }
-    return found->second;
-  }
-
- private:
-  const Program& program_;
-  const SecondsOf& seconds_of_;
-  std::unordered_map<std::uint64_t, double> known_;
-};
 
 double& partOf(RankTime& time, CellOperation operation) {
   switch (operation) {
@@ -59,7 +37,9 @@ void setSlowest(IoProfile& profile) {
 class Simulation {
  public:
   Simulation(const Program& program, const SecondsOf& seconds_of)
-      : program_(program), times_(program, seconds_of), threads_(program.threads.size()) {
+      : program_(program),
+        running_(program.accesses, seconds_of, program.threads.size()),
+        threads_(program.threads.size()) {
     int ranks = std::max(program.rank_count, 1);
     for (const ProgramThread& thread : program.threads) ranks = std::max(ranks, thread.rank + 1);
     ranks_.resize(static_cast<std::size_t>(ranks));
@@ -76,20 +56,21 @@ class Simulation {
   IoProfile run() {
     for (std::size_t i = 0; i < threads_.size(); ++i) comeTo(i);
     while (true) {
-      const double next_start = starts_.empty() ? kNever : starts_.top().first;
-      const auto [next_end, ending] = nextEnd();
-      if (next_start == kNever && next_end == kNever) {
+      const double next_start_s = firstOf(starts_);
+      const double next_delay_s = firstOf(delays_);
+      const double next_access_s = running_.nextEnd();
+      const double next_end_s = std::min(next_delay_s, next_access_s);
+      if (next_start_s == kNever && next_end_s == kNever) {
         if (!giveUpAWait()) break;
         continue;
       }
-      if (next_end <= next_start) {
-        moveTo(next_end);
-        endAccess(ending);
+      running_.moveTo(std::min(next_start_s, next_end_s));
+      if (next_start_s < next_end_s) {
+        begin(take(starts_));
+      } else if (next_delay_s <= next_access_s) {
+        endStep(take(delays_));
       } else {
-        moveTo(next_start);
-        const std::size_t thread = starts_.top().second;
-        starts_.pop();
-        begin(thread);
+        endAccess();
       }
     }
     finish();
@@ -97,17 +78,11 @@ class Simulation {
   }
 
  private:
-  // More accesses at once than this are not looked at each time that one begins or ends: they take
-  // as long as they would with the number at their start.
-  static constexpr std::size_t kMostWatched = 64;
-
   struct Thread {
     std::size_t next = 0;  // step
     double free_s = 0;     // when its step before has ended
     std::int64_t recorded_end_ns = 0;
     std::size_t missing = 0;  // waits of its next step whose events have not ended
-    double began_s = 0;       // the access that it is in
-    double at_once_s = 0;     // the sum of the number at once over the time of that
   };
   struct Event {
     std::int64_t recorded_end_ns = 0;
@@ -120,11 +95,17 @@ class Simulation {
     double in_calls_s = 0;  // the union
     RankTime sums;
   };
-  struct Active {
-    std::size_t thread;
-    double left = 1;        // of the access
-    double end_s = kNever;  // where it is not watched
-  };
+  using Moment = std::pair<double, std::size_t>;  // when, and the thread
+  using Moments = std::priority_queue<Moment, std::vector<Moment>, std::greater<>>;
+
+  static double firstOf(const Moments& moments) {
+    return moments.empty() ? kNever : moments.top().first;
+  }
+  static std::size_t take(Moments& moments) {
+    const std::size_t thread = moments.top().second;
+    moments.pop();
+    return thread;
+  }
 
   const ProgramStep& stepOf(std::size_t thread) const {
     return program_.threads[thread].steps[threads_[thread].next];
@@ -167,7 +148,7 @@ class Simulation {
           step.start_ns - recorded_ns - program_.threads[number].recorder_ns;
       start_s += static_cast<double>(std::max<std::int64_t>(pause_ns, 0)) * kNs;
     }
-    starts_.emplace(std::max(start_s, now_s_), number);
+    starts_.emplace(std::max(start_s, running_.now()), number);
   }
 
   void begin(std::size_t number) {
@@ -175,83 +156,38 @@ class Simulation {
     if (step.access == kNoAccess) {
       if (!step.is_delay || step.end_ns <= step.start_ns) return endStep(number);
       // A delay takes its time, and no storage.
-      delays_.emplace(now_s_ + static_cast<double>(step.end_ns - step.start_ns) * kNs, number);
+      delays_.emplace(running_.now() + static_cast<double>(step.end_ns - step.start_ns) * kNs,
+                      number);
       return;
     }
     Rank& rank = rankOf(number);
-    if (rank.active++ == 0) rank.began_s = now_s_;
-    threads_[number].began_s = now_s_;
-    threads_[number].at_once_s = 0;
-    Active active{.thread = number};
-    if (active_.size() >= kMostWatched) {
-      active.end_s = now_s_ + times_.of(step.access, active_.size() + 1);
-    }
-    active_.push_back(active);
+    if (rank.active++ == 0) rank.began_s = running_.now();
+    running_.begin(number, step.access);
   }
 
-  std::pair<double, std::size_t> nextEnd() {
-    double end_s = delays_.empty() ? kNever : delays_.top().first;
-    std::size_t ending = kDelay;
-    for (std::size_t i = 0; i < active_.size(); ++i) {
-      const Active& active = active_[i];
-      const double at =
-          active.end_s != kNever
-              ? active.end_s
-              : now_s_ + active.left * times_.of(stepOf(active.thread).access, active_.size());
-      if (at < end_s) {
-        end_s = at;
-        ending = i;
-      }
-    }
-    return {end_s, ending};
-  }
-
-  void moveTo(double time_s) {
-    const double passed_s = std::max(time_s - now_s_, 0.0);
-    if (passed_s > 0) {
-      for (Active& active : active_) {
-        threads_[active.thread].at_once_s += passed_s * static_cast<double>(active_.size());
-        if (active.end_s != kNever) continue;
-        const double takes_s = times_.of(stepOf(active.thread).access, active_.size());
-        active.left = takes_s > 0 ? std::max(active.left - passed_s / takes_s, 0.0) : 0;
-      }
-    }
-    now_s_ = std::max(now_s_, time_s);
-  }
-
-  void endAccess(std::size_t ending) {
-    if (ending == kDelay) {
-      const std::size_t thread = delays_.top().second;
-      delays_.pop();
-      return endStep(thread);
-    }
-    const std::size_t number = active_[ending].thread;
-    const std::size_t at_once = active_.size();
-    active_[ending] = active_.back();
-    active_.pop_back();
-    const Thread& thread = threads_[number];
-    const ProgramStep& step = stepOf(number);
-    const double took_s = now_s_ - thread.began_s;
+  void endAccess() {
+    const RunningAccesses::Ended ended = running_.endFirst();
+    const ProgramStep& step = stepOf(ended.thread);
     AccessUse& use = profile_.uses[step.access];
     use.count += 1;
-    use.seconds += took_s;
-    at_once_[step.access] += took_s > 0 ? thread.at_once_s / took_s : static_cast<double>(at_once);
-    Rank& rank = rankOf(number);
-    partOf(rank.sums, use.access.operation) += took_s;
-    if (--rank.active == 0) rank.in_calls_s += now_s_ - rank.began_s;
-    endStep(number);
+    use.seconds += ended.seconds;
+    at_once_[step.access] += ended.at_once;
+    Rank& rank = rankOf(ended.thread);
+    partOf(rank.sums, use.access.operation) += ended.seconds;
+    if (--rank.active == 0) rank.in_calls_s += running_.now() - rank.began_s;
+    endStep(ended.thread);
   }
 
   void endStep(std::size_t number) {
     Thread& thread = threads_[number];
     const ProgramStep& step = stepOf(number);
-    thread.free_s = now_s_;
+    thread.free_s = running_.now();
     thread.recorded_end_ns = std::max(thread.recorded_end_ns, step.end_ns);
-    profile_.makespan_s = now_s_;
+    profile_.makespan_s = running_.now();
     ++thread.next;
     if (step.id != 0) {
       Event& event = events_[step.id];
-      event.end_s = now_s_;
+      event.end_s = running_.now();
       for (const std::size_t waiter : std::exchange(event.waiters, {})) {
         // One whose wait was given up has gone on.
         if (threads_[waiter].missing > 0 && --threads_[waiter].missing == 0) setStart(waiter);
@@ -299,21 +235,15 @@ class Simulation {
     setSlowest(profile_);
   }
 
-  static constexpr std::size_t kDelay = std::numeric_limits<std::size_t>::max();
-  using Moment = std::pair<double, std::size_t>;
-  using Moments = std::priority_queue<Moment, std::vector<Moment>, std::greater<>>;
-
   const Program& program_;
-  Times times_;
+  RunningAccesses running_;
   std::vector<Thread> threads_;
   std::vector<Rank> ranks_;
   std::unordered_map<std::uint64_t, Event> events_;
   Moments starts_;
   Moments delays_;
-  std::vector<Active> active_;
   std::vector<double> at_once_;  // of each access, summed over its uses
   IoProfile profile_;
-  double now_s_ = 0;
 };
 
 }  // namespace

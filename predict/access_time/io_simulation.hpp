@@ -1,22 +1,18 @@
 // When the calls of a program end, where the time of each access is given: its I/O time.
 //
-// Threads work, wait for each other and access storage as the schedule says. While an access is
-// under way, the number of accesses of all ranks decides how fast it comes on: with n at once, an
-// access that takes t(n) does 1/t(n) of itself in a second. So ranks that write one after another
-// have the storage for themselves, and ranks that meet before they write share it.
+// Threads work, wait for each other and access storage as the schedule says. How many accesses of
+// all ranks are under way decides how long each takes (running_accesses.hpp). So ranks that write
+// one after another have the storage for themselves, and ranks that meet before they write share
+// it.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "predict/access_time/access.hpp"
 #include "predict/access_time/schedule_program.hpp"
 
 namespace omnio::access_time {
-
-// Seconds of an access, with its `processes`.
-using SecondsOf = std::function<double(const Access&)>;
 
 // The I/O time of a rank, as core/event/io_time.hpp defines it, in seconds.
 struct RankTime {
