@@ -1,6 +1,7 @@
 #include "predict/access_time/call_accesses.hpp"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -88,6 +89,8 @@ CallAccesses::CallAccesses(const std::vector<FileFacts>& files) : files_(files) 
 
 void CallAccesses::beginRank() {
   opens_.clear();
+  mappings_.clear();
+  of_mappings_.clear();
   for (const std::uint32_t file : touched_) states_[file].dirty_bytes = 0;
   for (const std::uint32_t file : made_) states_[file].is_new = false;
   touched_.clear();
@@ -148,8 +151,12 @@ const std::vector<Access>& CallAccesses::of(const ScheduleEvent& event) {
     case Class::kMpiFile:
       metadata(event);
       break;
-    case Class::kSeek:
     case Class::kMapping:
+      if (event.row->plain == CallId::mmap && !event.failed) {
+        mappings_[{pid_, model::argumentOf(event, Role::kMapping)}] = openOf(event.fd).file;
+      }
+      break;
+    case Class::kSeek:
     case Class::kAsync:
     case Class::kMpiSync:
     case Class::kThreadSync:
@@ -196,6 +203,11 @@ void CallAccesses::open(const ScheduleEvent& event) {
 
 void CallAccesses::close(const ScheduleEvent& event) {
   if (event.fd == model::kNoDescriptor) return;
+  if (of_mappings_.erase(static_cast<std::int64_t>(event.fd)) > 0) {
+    // The application has unmapped, and closed nothing.
+    opens_.erase(static_cast<std::int64_t>(event.fd));
+    return;
+  }
   const auto found = opens_.find(static_cast<std::int64_t>(event.fd));
   if (found == opens_.end() || !found->second) return add(CellOperation::kClose, event.file);
   Open& open = *found->second;
@@ -208,10 +220,12 @@ void CallAccesses::transfer(const ScheduleEvent& event) {
   const auto bytes = static_cast<double>(model::bytesMoved(event));
   const CellOperation operation =
       event.row->call_class == Class::kRead ? CellOperation::kRead : CellOperation::kWrite;
+  if (calls::has(*event.row, Role::kMapping)) return touchPages(event, bytes);
   if (event.row->api == calls::Api::kMpi) ++mpi_calls_;
   Open& open = openOf(event.fd);
-  moved_bytes_ += bytes;
-  if (open.is_direct) direct_bytes_ += bytes;
+  moved_.by_calls += bytes;
+  if (open.is_direct) moved_.direct += bytes;
+  if (calls::does(*event.row, Effect::kEndsTransfer)) moved_.asynchronous += bytes;
   if (calls::usesStream(*event.row)) {
     // What it does at once is less than the buffer; a large item passes by it.
     double& held = operation == CellOperation::kWrite ? open.buffered_bytes : open.read_ahead_bytes;
@@ -231,6 +245,20 @@ void CallAccesses::transfer(const ScheduleEvent& event) {
     return data(operation, open, wanted, model::kUnknownOffset);
   }
   data(operation, open, bytes, event.offset);
+}
+
+void CallAccesses::touchPages(const ScheduleEvent& event, double bytes) {
+  moved_.mapped += bytes;
+  if (event.fd == model::kNoDescriptor) return;
+  of_mappings_.insert(static_cast<std::int64_t>(event.fd));
+  if (event.row->call_class == Class::kWrite) makeDirty(openOf(event.fd), bytes);
+}
+
+void CallAccesses::makeDirty(Open& open, double bytes) {
+  FileState* const state = stateOf(open.file);
+  if (state == nullptr) return;
+  if (state->dirty_bytes == 0) touched_.push_back(static_cast<std::uint32_t>(open.file));
+  state->dirty_bytes += bytes * dirty_scale_;
 }
 
 void CallAccesses::data(CellOperation operation, Open& open, double bytes, std::int64_t offset) {
@@ -258,8 +286,7 @@ void CallAccesses::data(CellOperation operation, Open& open, double bytes, std::
       access.order = is_shared ? AccessOrder::kStrided : AccessOrder::kSequential;
     }
     state->size = std::max(state->size, static_cast<double>(open.position));
-    if (state->dirty_bytes == 0) touched_.push_back(static_cast<std::uint32_t>(file));
-    state->dirty_bytes += bytes * dirty_scale_;
+    makeDirty(open, bytes);
     open.unsynced_bytes += bytes * dirty_scale_;
   }
   found_.push_back(access);
@@ -279,6 +306,7 @@ void CallAccesses::flush(Open& open) {
 void CallAccesses::sync(const ScheduleEvent& event) {
   // fflush writes the buffer of a stream out, to the file and not to storage.
   if (event.row->api == calls::Api::kStdio) return flush(openOf(event.fd));
+  if (calls::has(*event.row, Role::kMapping)) return syncMapping(event);
   const bool is_of_file = event.fd != model::kNoDescriptor;
   const bool is_of_data = event.row->plain == CallId::fdatasync;
   const CellOperation operation = is_of_data ? CellOperation::kFdatasync : CellOperation::kFsync;
@@ -302,6 +330,22 @@ void CallAccesses::sync(const ScheduleEvent& event) {
   }
   touched_.clear();
   add(operation, event.file, dirty_bytes, true);
+}
+
+// Linux syncs the data of the range, as fdatasync does that of the file, and does nothing at all
+// where it shall not wait.
+void CallAccesses::syncMapping(const ScheduleEvent& event) {
+  if ((model::argumentOf(event, Role::kFlags) & MS_SYNC) == 0) return;
+  const auto mapping = mappings_.find({pid_, model::argumentOf(event, Role::kMapping)});
+  const auto file = mapping != mappings_.end() ? mapping->second : model::kNoFileNumber;
+  FileState* const state = stateOf(file);
+  double bytes = 0;
+  if (state != nullptr) {
+    const auto length = static_cast<double>(model::argumentOf(event, Role::kLength));
+    bytes = std::min(state->dirty_bytes, length * dirty_scale_);
+    state->dirty_bytes -= bytes;
+  }
+  add(CellOperation::kFdatasync, file, bytes);
 }
 
 void CallAccesses::metadata(const ScheduleEvent& event) {

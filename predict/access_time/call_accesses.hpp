@@ -2,14 +2,19 @@
 // the access before; the bytes that a sync or a close finds unwritten; which calls make a file.
 //
 // A buffered stream accesses storage when its buffer is full, empty or written out. Calls that only
-// change what a process knows (seeks, locks, mappings) make no access.
+// change what a process knows (seeks, locks, mappings) make no access. Pages of a mapped file are
+// read and written outside of calls: no I/O time has that, and only a sync that finds them dirty
+// accesses storage.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/calls/table.hpp"
@@ -27,6 +32,22 @@ struct FileFacts {
   bool is_in_shared_folder = false;  // several ranks name files in its directory
 };
 
+// Bytes that the calls of a schedule move.
+struct MovedBytes {
+  double by_calls = 0;      // in the estimate
+  double direct = 0;        // of those, by descriptors with O_DIRECT
+  double asynchronous = 0;  // of those, by operations that go on beside the application
+  double mapped = 0;        // pages of mapped files, beside those of calls
+
+  // What has come since `before`, so many times.
+  void addSince(const MovedBytes& before, const MovedBytes& now, double times) {
+    by_calls += times * (now.by_calls - before.by_calls);
+    direct += times * (now.direct - before.direct);
+    asynchronous += times * (now.asynchronous - before.asynchronous);
+    mapped += times * (now.mapped - before.mapped);
+  }
+};
+
 // The access of a call of which nothing but its name is known: a call on metadata or a sync.
 std::optional<Access> accessOfCall(const calls::Row& row);
 
@@ -37,6 +58,8 @@ class CallAccesses {
 
   // Descriptors are those of one rank. Files that an earlier rank has made are there.
   void beginRank();
+  // Mappings are those of one process.
+  void beginThread(std::uint32_t pid) { pid_ = pid; }
   // The accesses of the event, the thread's next one; valid until the next call. All but
   // `processes` is set.
   const std::vector<Access>& of(const model::ScheduleEvent& event);
@@ -46,9 +69,7 @@ class CallAccesses {
   void setDirtyScale(double scale) { dirty_scale_ = scale; }
   double dirtyScale() const { return dirty_scale_; }
 
-  // Bytes that calls have moved, all, and by descriptors with O_DIRECT.
-  double movedBytes() const { return moved_bytes_; }
-  double directBytes() const { return direct_bytes_; }
+  const MovedBytes& moved() const { return moved_; }
   // Reads and writes of MPI-IO, of which the calibration knows nothing.
   std::uint64_t mpiCalls() const { return mpi_calls_; }
 
@@ -75,8 +96,11 @@ class CallAccesses {
   void open(const model::ScheduleEvent& event);
   void close(const model::ScheduleEvent& event);
   void transfer(const model::ScheduleEvent& event);
+  void touchPages(const model::ScheduleEvent& event, double bytes);
+  void syncMapping(const model::ScheduleEvent& event);
   void sync(const model::ScheduleEvent& event);
   void metadata(const model::ScheduleEvent& event);
+  void makeDirty(Open& open, double bytes);
   void data(CellOperation operation, Open& open, double bytes, std::int64_t offset);
   void flush(Open& open);
   void add(CellOperation operation, model::FileNumber file, double bytes = 0,
@@ -88,10 +112,12 @@ class CallAccesses {
   std::vector<std::uint32_t> touched_;  // files with dirty bytes of this rank
   std::vector<std::uint32_t> made_;     // new files
   std::unordered_map<std::int64_t, std::shared_ptr<Open>> opens_;
+  std::uint32_t pid_ = 0;
+  std::map<std::pair<std::uint32_t, std::int64_t>, model::FileNumber> mappings_;  // by pid, number
+  std::set<std::int64_t> of_mappings_;  // descriptors that the schedule has for them alone
   std::vector<Access> found_;
   double dirty_scale_ = 1;
-  double moved_bytes_ = 0;
-  double direct_bytes_ = 0;
+  MovedBytes moved_;
   std::uint64_t mpi_calls_ = 0;
 };
 

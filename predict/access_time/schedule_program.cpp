@@ -1,5 +1,7 @@
 #include "predict/access_time/schedule_program.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -9,7 +11,9 @@
 #include <utility>
 
 #include "core/base/integers.hpp"
+#include "core/base/printable.hpp"
 #include "core/base/progress.hpp"
+#include "core/base/text_table.hpp"
 #include "core/model/schedule_reader.hpp"
 #include "predict/access_time/call_accesses.hpp"
 
@@ -39,6 +43,7 @@ class Survey final : public model::ScheduleSink {
   Complaint global(const model::ScheduleGlobal& global) override {
     rank_count = global.ranks;
     source = global.source;
+    left_out = global.left_out;
     return {};
   }
 
@@ -101,6 +106,7 @@ class Survey final : public model::ScheduleSink {
   double events = 0;
   int rank_count = 0;
   std::string source;
+  std::vector<std::string> left_out;
 
  private:
   static constexpr int kNoRank = -1, kSeveral = -2;
@@ -146,6 +152,23 @@ class AccessList {
   std::vector<Access> accesses_;
 };
 
+void setMoved(Program& program, const MovedBytes& moved) {
+  program.moved_bytes = moved.by_calls;
+  program.direct_bytes = moved.direct;
+  if (moved.mapped > 0) {
+    program.notes.push_back(
+        fmt::format("{} of mapped files are read and written outside of calls: no I/O time has "
+                    "that, and the estimate has not either",
+                    base::humanBytes(moved.mapped)));
+  }
+  if (moved.asynchronous > 0) {
+    program.notes.push_back(
+        fmt::format("{} are moved by asynchronous operations: each counts as if the application "
+                    "waited for all of it at its end",
+                    base::humanBytes(moved.asynchronous)));
+  }
+}
+
 // Makes the steps of all threads.
 class StepSink final : public model::ScheduleSink {
  public:
@@ -155,6 +178,7 @@ class StepSink final : public model::ScheduleSink {
   Complaint beginThread(const model::ScheduleThread& thread) override {
     if (thread.rank != rank_) accesses_.beginRank();
     rank_ = thread.rank;
+    accesses_.beginThread(thread.pid);
     program_.threads.push_back(
         {.rank = thread.rank, .recorder_ns = thread.recorder_ns, .steps = {}});
     return {};
@@ -192,8 +216,7 @@ class StepSink final : public model::ScheduleSink {
 
   void finish() {
     program_.accesses = list_.take();
-    program_.moved_bytes = accesses_.movedBytes();
-    program_.direct_bytes = accesses_.directBytes();
+    setMoved(program_, accesses_.moved());
     program_.mpi_calls = accesses_.mpiCalls();
   }
 
@@ -216,6 +239,7 @@ class CountSink final : public model::ScheduleSink {
       accesses_.beginRank();
     }
     rank_ = thread.rank;
+    accesses_.beginThread(thread.pid);
     begin_ns_ = end_ns_ = 0;
     has_begun_ = false;
     return {};
@@ -262,8 +286,7 @@ class CountSink final : public model::ScheduleSink {
     endRank();
     program_.ranks.resize(static_cast<std::size_t>(std::max(program_.rank_count, 1)));
     program_.accesses = list_.take();
-    program_.moved_bytes = moved_bytes_;
-    program_.direct_bytes = direct_bytes_;
+    setMoved(program_, moved_);
     program_.mpi_calls = accesses_.mpiCalls();
   }
 
@@ -367,12 +390,11 @@ class CountSink final : public model::ScheduleSink {
   }
 
   void count(const ScheduleEvent& event, double weight) {
-    const double moved = accesses_.movedBytes(), direct = accesses_.directBytes();
+    const MovedBytes before = accesses_.moved();
     for (const Access& access : accesses_.of(event)) {
       if (weight > 0) counts_[list_.numberOf(access)] += weight;
     }
-    moved_bytes_ += weight * (accesses_.movedBytes() - moved);
-    direct_bytes_ += weight * (accesses_.directBytes() - direct);
+    moved_.addSince(before, accesses_.moved(), weight);
   }
 
   void endRank() {
@@ -397,7 +419,7 @@ class CountSink final : public model::ScheduleSink {
   bool has_begun_ = false;  // the thread has made a call
   std::int64_t begin_ns_ = 0, end_ns_ = 0;
   double own_ns_ = 0;
-  double moved_bytes_ = 0, direct_bytes_ = 0;
+  MovedBytes moved_;
 };
 
 }  // namespace
@@ -410,6 +432,9 @@ base::Result<Program> readProgram(const std::filesystem::path& schedule, double 
   program.rank_count = survey.rank_count;
   program.events = survey.events;
   program.source = survey.source;
+  for (const std::string& words : survey.left_out) {
+    program.notes.push_back("not in the schedule, nor in the estimate: " + base::printable(words));
+  }
   const auto take = [&](auto&& sink) -> base::Result<void> {
     if (auto read = model::readSchedule(schedule, sink); !read) return read;
     sink.finish();

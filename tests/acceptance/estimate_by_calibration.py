@@ -1,5 +1,6 @@
 """Estimates by a calibration: a storage where each operation takes a time of its own, so that the I/O
-time of a recorded program is known to the nanosecond; runs beside it; and bad input, one sentence each.
+time of a recorded program is known to the nanosecond; runs beside it; what the estimate says of mapped
+files, asynchronous I/O and calls of MPI-IO; and bad input, one sentence each.
 """
 
 import json
@@ -117,6 +118,71 @@ def checkRefused(checks, what, words, mentions):
     checks.that(mentions in done.err.decode(), f"{what}: {lines} mentions {mentions}")
 
 
+def recordedAs(checks, work, name, command):
+    """The trace of the command, and what the command says."""
+    recorded = os.path.join(work, name + ".trace")
+    done = trace(recorded, command, cwd=emptied(os.path.join(work, name)), env=environment())
+    checks.equal(done.status, 0, f"{name}: recording")
+    return recorded, done.out.decode()
+
+
+def estimateOf(checks, recorded, measured, *options):
+    """The document of the estimate for a trace."""
+    schedule = recorded + ".json"
+    made = run([omnio(), "preprocess", recorded, "-o", schedule, *options])
+    checks.equal(made.status, 0, f"{recorded}: preprocess")
+    return json.loads(estimate(schedule, "--calibration", measured, "--json").out)
+
+
+def checkMapped(checks, work, measured):
+    """Pages of mapped files take no time; the sync finds those that were written."""
+    recorded, told = recordedAs(checks, work, "mapped", [program("c_mapping"), "synced"])
+    document = estimateOf(checks, recorded, measured)
+    sizes = {"read": 0, "write": 0}
+    for line in told.splitlines():
+        sizes[line.split()[1]] += int(line.split()[3])
+    checks.that(min(sizes.values()) > 0, f"it reads and writes: {sizes}")
+    calls = {each["operation"]: each["calls"] for each in document["operations"]}
+    checks.equal(calls, {"create": 2, "ftruncate": 2, "fdatasync": 1, "close": 2}, "mapped: calls")
+    wanted = (2 * TIMES["create"] + TIMES["fdatasync"] + 2 * TIMES["close"]) / 1e9
+    checks.that(abs(document["io_s"]["total"] / wanted - 1) < 1e-6,
+                f"mapped: {document['io_s']['total']}, wanted {wanted}")
+    words = f"{sum(sizes.values()) // 1024} KiB of mapped files"
+    checks.that(any(words in note for note in document["notes"]),
+                f"mapped: {words} in {document['notes']}")
+
+
+def checkAsynchronous(checks, work, measured):
+    """Each operation counts at its end, and the estimate says how many bytes these are."""
+    recorded, told = recordedAs(checks, work, "aio", [program("c_aio"), "queue"])
+    document = estimateOf(checks, recorded, measured)
+    lines = [line.split() for line in told.splitlines()]
+    moved = sum(int(line[-1]) for line in lines)
+    calls = {each["operation"]: each["calls"] for each in document["operations"]}
+    for kind in ("read", "write"):
+        checks.equal(calls.get(kind), sum(line[1] == kind for line in lines), f"aio: {kind}s")
+    words = f"{moved / 2**20:.2f} MiB are moved by asynchronous operations"
+    checks.that(any(words in note for note in document["notes"]),
+                f"aio: {words} in {document['notes']}")
+
+
+def checkLayers(checks, work, measured):
+    """Calls of MPI-IO count as one access each, which is said; a schedule of the calls below has
+    no such note."""
+    requests = 5
+    command = [*mpirun(RANKS), program("c_mpi_io"), os.path.join(work, "layers"), "n1", "65536",
+               str(requests)]
+    recorded, _ = recordedAs(checks, work, "layers", command)
+    words = "calls of MPI-IO count as one access each"
+    for layer in ("mpi", "posix"):
+        document = estimateOf(checks, recorded, measured, "--layer", layer)
+        is_said = any(words in note for note in document["notes"])
+        checks.equal(is_said, layer == "mpi", f"--layer {layer}: notes {document['notes']}")
+        if layer == "mpi":
+            calls = {each["operation"]: each["calls"] for each in document["operations"]}
+            checks.equal(calls.get("write"), RANKS * requests, f"--layer {layer}: writes")
+
+
 def checkBadInput(checks, work, schedule, measured):
     bad = written(work, "bad.json", {"format": "omnio-schedule", "version": 1})
     checkRefused(checks, "another format", (schedule, "--calibration", bad), "not a calibration")
@@ -159,6 +225,12 @@ def main():
             checkModel(checks, work, recorded, measured, total)
         with checks.case("models"):
             checkModels(checks, measured)
+        with checks.case("mapped files"):
+            checkMapped(checks, work, measured)
+        with checks.case("asynchronous I/O"):
+            checkAsynchronous(checks, work, measured)
+        with checks.case("layers"):
+            checkLayers(checks, work, measured)
         with checks.case("bad input"):
             checkBadInput(checks, work, schedule, measured)
     checks.finish()

@@ -9,6 +9,7 @@
 // many    has 5,000 mappings at once, and writes into each
 // child   forks a child, which writes into the mapping of its parent; idle_child: and does not
 // moved   makes a mapping longer by mremap, and touches what came new
+// synced  writes a mapping and synchronises it, and reads another file by a mapping
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
@@ -117,6 +118,17 @@ static void move(void) {
   CHECK(munmap(memory, 128 * kPage) == 0);
 }
 
+static void synchronise(void) {
+  const int fd = make("synced", 64);
+  const int other = make("other", 32);
+  char* const memory = map(fd, 0, 64, MAP_SHARED);
+  touch("synced", memory, 0, 64, 0);
+  CHECK(msync(memory, 64 * kPage, MS_SYNC) == 0 && munmap(memory, 64 * kPage) == 0);
+  char* const read = map(other, 0, 32, MAP_SHARED);
+  look("other", read, 0, 32, 0);
+  CHECK(munmap(read, 32 * kPage) == 0 && close(fd) == 0 && close(other) == 0);
+}
+
 int main(int argc, char** argv) {
   CHECK(argc == 2);
   const char* const which = argv[1];
@@ -134,6 +146,8 @@ int main(int argc, char** argv) {
     haveChild(0);
   } else if (strcmp(which, "moved") == 0) {
     move();
+  } else if (strcmp(which, "synced") == 0) {
+    synchronise();
   } else {
     fprintf(stderr, "c_mapping: there is no case %s\n", which);
     return 2;

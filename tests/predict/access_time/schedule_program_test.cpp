@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "tests/core/temporary_directory.hpp"
 #include "tests/predict/access_time/schedule_text.hpp"
@@ -180,6 +181,68 @@ TEST_F(ScheduleProgramTest, CountsTheBytesOfDirectDescriptors) {
                                                .text()}));
   EXPECT_EQ(program.moved_bytes, 1536);
   EXPECT_EQ(program.direct_bytes, 512);
+}
+
+constexpr char kMapped[] =
+    "8.79 KiB of mapped files are read and written outside of calls: no I/O time has that, and the "
+    "estimate has not either";
+
+// Pages are touched outside of calls. The close of the descriptor that a mapping has in a schedule
+// is the application's munmap.
+TEST_F(ScheduleProgramTest, LeavesPagesOfMappedFilesToTheSyncThatFindsThem) {
+  const std::string document = scheduleOf(
+      {Events()
+           .open("a", 0)
+           .put(R"("command":"inherited","fd":0,"result":1)")
+           .put(
+               R"("command":"mmap","fd":0,"length":8192,"offset":0,"value":3,"flags":1,"mapping":1,"result":0)")
+           .put(
+               R"_("command":"(map_write)","fd":1,"count":5000,"offset":0,"mapping":1,"result":5000)_")
+           .put(
+               R"_("command":"(map_read)","fd":1,"count":4000,"offset":5000,"mapping":1,"result":4000)_")
+           .put(
+               R"("command":"msync","mapping":1,"range_offset":0,"length":8192,"flags":1,"result":0)")
+           .put(
+               R"("command":"msync","mapping":1,"range_offset":0,"length":4096,"flags":4,"result":0)")
+           .put(R"("command":"munmap","mapping":1,"range_offset":0,"length":8192,"result":0)")
+           .call("close", 1)
+           .call("fsync", 0)
+           .call("close", 0)
+           .text()});
+  const Program program = read(document);
+  EXPECT_EQ(accessesOf(program), "create; fdatasync 4096; fsync 904; close");
+  EXPECT_EQ(program.moved_bytes, 0);
+  EXPECT_EQ(program.notes, std::vector<std::string>{kMapped});
+  EXPECT_EQ(read(document, 1).notes, std::vector<std::string>{kMapped});
+}
+
+TEST_F(ScheduleProgramTest, SaysWhatIsMovedByAsynchronousOperations) {
+  const std::string document = scheduleOf(
+      {Events()
+           .open("a", 0)
+           .put(R"("command":"aio_write64","fd":0,"count":5000,"offset":0,"request":1,"result":0)")
+           .put(
+               R"_("command":"(aio_write_end)","fd":0,"count":5000,"offset":0,"request":1,"result":5000)_")
+           .text()});
+  const Program program = read(document);
+  EXPECT_EQ(accessesOf(program), "create; write 5000 sequential extends");
+  const std::vector<std::string> notes{
+      "4.88 KiB are moved by asynchronous operations: each counts as if the application waited for "
+      "all of it at its end"};
+  EXPECT_EQ(program.notes, notes);
+  EXPECT_EQ(read(document, 1).notes, notes);
+}
+
+TEST_F(ScheduleProgramTest, SaysWhatTheScheduleDoesNotHave) {
+  std::string document = scheduleOf({Events().open("a", 0).text()});
+  const std::string global = R"("global":{)";
+  document.replace(
+      document.find(global), global.size(),
+      global +
+          R"("source":{"trace":"t","whole":true,"events_missing":0,"command":["a"],"left_out":["two calls, by --exclude"]},)");
+  EXPECT_EQ(read(document).notes,
+            std::vector<std::string>{
+                "not in the schedule, nor in the estimate: two calls, by --exclude"});
 }
 
 class LoopsOfPrograms : public ScheduleProgramTest {
