@@ -4,8 +4,9 @@
 #include <cmath>
 #include <cstddef>
 #include <queue>
-#include <unordered_map>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "predict/access_time/running_accesses.hpp"
 
@@ -46,11 +47,7 @@ class Simulation {
     profile_.ranks.resize(ranks_.size());
     for (const Access& access : program.accesses) profile_.uses.push_back({.access = access});
     at_once_.resize(program.accesses.size());
-    for (std::size_t i = 0; i < program.threads.size(); ++i) {
-      for (const ProgramStep& step : program.threads[i].steps) {
-        if (step.id != 0) events_[step.id].recorded_end_ns = step.end_ns;
-      }
-    }
+    ends_.resize(program.details.size());
   }
 
   IoProfile run() {
@@ -79,15 +76,13 @@ class Simulation {
 
  private:
   struct Thread {
-    std::size_t next = 0;  // step
-    double free_s = 0;     // when its step before has ended
-    std::int64_t recorded_end_ns = 0;
+    std::size_t next = 0;     // step
+    double free_s = 0;        // when its step before has ended
     std::size_t missing = 0;  // waits of its next step whose events have not ended
   };
-  struct Event {
-    std::int64_t recorded_end_ns = 0;
+  struct End {  // of a step with details
     double end_s = kNever;
-    std::vector<std::size_t> waiters;  // threads
+    std::vector<std::uint32_t> waiters;  // threads
   };
   struct Rank {
     std::size_t active = 0;  // accesses of its threads
@@ -110,53 +105,60 @@ class Simulation {
   const ProgramStep& stepOf(std::size_t thread) const {
     return program_.threads[thread].steps[threads_[thread].next];
   }
-  const model::Wait* waitsOf(const ProgramStep& step) const {
-    return program_.waits.data() + step.first_wait;
+  // nullptr: it neither waits, nor is waited for, nor is a delay.
+  const StepDetail* detailOf(std::size_t thread) const {
+    const std::uint32_t detail = stepOf(thread).detail;
+    return detail == kNoDetail ? nullptr : &program_.details[detail];
+  }
+  std::span<const StepWait> waitsOf(const StepDetail& detail) const {
+    return std::span(program_.waits).subspan(detail.first_wait, detail.waits);
   }
 
   // The thread's next step begins when all that it waits for has ended.
   void comeTo(std::size_t number) {
     Thread& thread = threads_[number];
     if (thread.next == program_.threads[number].steps.size()) return;
-    const ProgramStep& step = stepOf(number);
     thread.missing = 0;
-    for (std::uint32_t i = 0; i < step.waits; ++i) {
-      const auto event = events_.find(waitsOf(step)[i].id);
-      if (event == events_.end() || event->second.end_s != kNever) continue;
-      event->second.waiters.push_back(number);
-      ++thread.missing;
+    if (const StepDetail* const detail = detailOf(number)) {
+      for (const StepWait& wait : waitsOf(*detail)) {
+        if (wait.detail == kNoDetail || ends_[wait.detail].end_s != kNever) continue;
+        ends_[wait.detail].waiters.push_back(static_cast<std::uint32_t>(number));
+        ++thread.missing;
+      }
     }
     if (thread.missing == 0) setStart(number);
   }
 
   void setStart(std::size_t number) {
-    const Thread& thread = threads_[number];
-    const ProgramStep& step = stepOf(number);
-    double start_s = thread.free_s;
-    std::int64_t recorded_ns = thread.recorded_end_ns;
-    if (step.has_own) start_s += static_cast<double>(step.own_ns) * kNs;
-    for (std::uint32_t i = 0; i < step.waits; ++i) {
-      const model::Wait& wait = waitsOf(step)[i];
-      const auto event = events_.find(wait.id);
-      if (event == events_.end() || event->second.end_s == kNever) continue;
-      const auto work_ns = step.has_own ? wait.work.total() : 0;
-      start_s = std::max(start_s, event->second.end_s + static_cast<double>(work_ns) * kNs);
-      recorded_ns = std::max(recorded_ns, event->second.recorded_end_ns);
-    }
-    if (!step.has_own) {
-      const std::int64_t pause_ns =
-          step.start_ns - recorded_ns - program_.threads[number].recorder_ns;
-      start_s += static_cast<double>(std::max<std::int64_t>(pause_ns, 0)) * kNs;
+    double start_s = threads_[number].free_s + static_cast<double>(stepOf(number).own_ns) * kNs;
+    if (const StepDetail* const detail = detailOf(number)) {
+      start_s = startAfter(*detail, start_s, program_.threads[number].recorder_ns);
     }
     starts_.emplace(std::max(start_s, running_.now()), number);
+  }
+
+  double startAfter(const StepDetail& detail, double start_s, std::int64_t recorder_ns) const {
+    std::int64_t recorded_ns = detail.before_ns;
+    for (const StepWait& wait : waitsOf(detail)) {
+      if (wait.detail == kNoDetail || ends_[wait.detail].end_s == kNever) continue;
+      const auto work_ns = detail.has_recorded_pause ? 0 : wait.work_ns;
+      start_s = std::max(start_s, ends_[wait.detail].end_s + static_cast<double>(work_ns) * kNs);
+      recorded_ns = std::max(recorded_ns, program_.details[wait.detail].end_ns);
+    }
+    if (!detail.has_recorded_pause) return start_s;
+    const std::int64_t pause_ns = detail.start_ns - recorded_ns - recorder_ns;
+    return start_s + static_cast<double>(std::max<std::int64_t>(pause_ns, 0)) * kNs;
   }
 
   void begin(std::size_t number) {
     const ProgramStep& step = stepOf(number);
     if (step.access == kNoAccess) {
-      if (!step.is_delay || step.end_ns <= step.start_ns) return endStep(number);
+      const StepDetail* const detail = detailOf(number);
+      const bool takes_time =
+          detail != nullptr && detail->is_delay && detail->end_ns > detail->start_ns;
+      if (!takes_time) return endStep(number);
       // A delay takes its time, and no storage.
-      delays_.emplace(running_.now() + static_cast<double>(step.end_ns - step.start_ns) * kNs,
+      delays_.emplace(running_.now() + static_cast<double>(detail->end_ns - detail->start_ns) * kNs,
                       number);
       return;
     }
@@ -179,16 +181,15 @@ class Simulation {
   }
 
   void endStep(std::size_t number) {
+    const StepDetail* const detail = detailOf(number);
     Thread& thread = threads_[number];
-    const ProgramStep& step = stepOf(number);
     thread.free_s = running_.now();
-    thread.recorded_end_ns = std::max(thread.recorded_end_ns, step.end_ns);
     profile_.makespan_s = running_.now();
     ++thread.next;
-    if (step.id != 0) {
-      Event& event = events_[step.id];
-      event.end_s = running_.now();
-      for (const std::size_t waiter : std::exchange(event.waiters, {})) {
+    if (detail != nullptr) {
+      End& end = ends_[static_cast<std::size_t>(detail - program_.details.data())];
+      end.end_s = running_.now();
+      for (const std::uint32_t waiter : std::exchange(end.waiters, {})) {
         // One whose wait was given up has gone on.
         if (threads_[waiter].missing > 0 && --threads_[waiter].missing == 0) setStart(waiter);
       }
@@ -201,14 +202,12 @@ class Simulation {
     std::size_t first = threads_.size();
     for (std::size_t i = 0; i < threads_.size(); ++i) {
       if (threads_[i].missing == 0) continue;
-      if (first == threads_.size() || stepOf(i).start_ns < stepOf(first).start_ns) first = i;
+      if (first == threads_.size() || detailOf(i)->start_ns < detailOf(first)->start_ns) first = i;
     }
     if (first == threads_.size()) return false;
     ++profile_.given_up_waits;
-    const ProgramStep& step = stepOf(first);
-    for (std::uint32_t i = 0; i < step.waits; ++i) {
-      const auto event = events_.find(waitsOf(step)[i].id);
-      if (event != events_.end()) std::erase(event->second.waiters, first);
+    for (const StepWait& wait : waitsOf(*detailOf(first))) {
+      if (wait.detail != kNoDetail) std::erase(ends_[wait.detail].waiters, first);
     }
     threads_[first].missing = 0;
     setStart(first);
@@ -239,7 +238,7 @@ class Simulation {
   RunningAccesses running_;
   std::vector<Thread> threads_;
   std::vector<Rank> ranks_;
-  std::unordered_map<std::uint64_t, Event> events_;
+  std::vector<End> ends_;  // as Program::details
   Moments starts_;
   Moments delays_;
   std::vector<double> at_once_;  // of each access, summed over its uses

@@ -181,50 +181,85 @@ class StepSink final : public model::ScheduleSink {
     accesses_.beginThread(thread.pid);
     program_.threads.push_back(
         {.rank = thread.rank, .recorder_ns = thread.recorder_ns, .steps = {}});
+    recorded_end_ns_ = 0;
     return {};
   }
 
   Complaint event(const ScheduleEvent& event) override {
     const std::vector<Access>& found = accesses_.of(event);
     if (event.step == model::Step::kPreopened) return {};
-    std::vector<ProgramStep>& steps = program_.threads.back().steps;
-    ProgramStep step{.access = found.empty() ? kNoAccess : list_.numberOf(found.front()),
-                     .first_wait = static_cast<std::uint32_t>(program_.waits.size()),
-                     .is_delay = event.step == model::Step::kDelay,
-                     .has_own = event.own.has_value(),
-                     .own_ns = event.own ? event.own->total() : 0,
-                     .start_ns = event.start_ns,
-                     .end_ns = event.end_ns,
-                     .id = event.id};
+    StepDetail detail{.first_wait = static_cast<std::uint32_t>(program_.waits.size()),
+                      .is_delay = event.step == model::Step::kDelay,
+                      .before_ns = recorded_end_ns_,
+                      .start_ns = event.start_ns,
+                      .end_ns = event.end_ns};
     for (const model::Wait& wait : event.after) {
-      if (wait.id != 0) program_.waits.push_back(wait);
+      if (wait.id != 0) program_.waits.push_back({wait.id, wait.work.total()});
     }
-    step.waits = static_cast<std::uint32_t>(program_.waits.size()) - step.first_wait;
-    steps.push_back(step);
+    detail.waits = static_cast<std::uint32_t>(program_.waits.size()) - detail.first_wait;
+    detail.has_recorded_pause = detail.waits > 0 && !event.own;
+    ProgramStep step{.access = found.empty() ? kNoAccess : list_.numberOf(found.front())};
+    if (event.own) {
+      step.own_ns = event.own->total();
+    } else if (detail.waits == 0) {
+      const std::int64_t recorder_ns = program_.threads.back().recorder_ns;
+      step.own_ns = std::max<std::int64_t>(event.start_ns - recorded_end_ns_ - recorder_ns, 0);
+    }
+    recorded_end_ns_ = std::max(recorded_end_ns_, event.end_ns);
+    // The call ends with the last of its accesses.
+    if (found.size() <= 1) detail.id = event.id;
+    add(step, detail);
     for (std::size_t i = 1; i < found.size(); ++i) {
-      // The call ends with the last of its accesses.
-      ProgramStep more{.access = list_.numberOf(found[i]),
-                       .has_own = true,
-                       .start_ns = event.end_ns,
-                       .end_ns = event.end_ns,
-                       .id = steps.back().id};
-      steps.back().id = 0;
-      steps.push_back(more);
+      add({.access = list_.numberOf(found[i])},
+          {.end_ns = event.end_ns, .id = i + 1 == found.size() ? event.id : 0});
     }
     return {};
   }
 
+  Complaint endThread() override {
+    program_.threads.back().steps.shrink_to_fit();
+    return {};
+  }
+
   void finish() {
+    findWaits();
     program_.accesses = list_.take();
     setMoved(program_, accesses_.moved());
     program_.mpi_calls = accesses_.mpiCalls();
   }
 
  private:
+  void add(ProgramStep step, const StepDetail& detail) {
+    if (detail.waits > 0 || detail.is_delay || detail.id != 0) {
+      step.detail = static_cast<std::uint32_t>(program_.details.size());
+      program_.details.push_back(detail);
+    }
+    program_.threads.back().steps.push_back(step);
+  }
+
+  // Until all steps are there, waits have ids.
+  void findWaits() {
+    program_.details.shrink_to_fit();
+    program_.waits.shrink_to_fit();
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> by_id;
+    for (std::size_t i = 0; i < program_.details.size(); ++i) {
+      const std::uint64_t id = program_.details[i].id;
+      if (id != 0) by_id.emplace_back(id, static_cast<std::uint32_t>(i));
+    }
+    std::ranges::sort(by_id);
+    for (StepWait& wait : program_.waits) {
+      const auto found =
+          std::ranges::lower_bound(by_id, wait.detail, {}, &decltype(by_id)::value_type::first);
+      const bool is_there = found != by_id.end() && found->first == wait.detail;
+      wait.detail = is_there ? found->second : kNoDetail;
+    }
+  }
+
   Program& program_;
   CallAccesses accesses_;
   AccessList list_;
   int rank_ = -1;
+  std::int64_t recorded_end_ns_ = 0;  // of the thread's steps
 };
 
 // Counts the accesses of each rank.

@@ -9,24 +9,37 @@
 #include <vector>
 
 #include "core/base/result.hpp"
-#include "core/model/schedule.hpp"
 #include "predict/access_time/access.hpp"
 
 namespace omnio::access_time {
 
 inline constexpr std::uint32_t kNoAccess = 0xFFFFFFFF;
 
-// An event, or one of several accesses of a call.
+inline constexpr std::uint32_t kNoDetail = 0xFFFFFFFF;
+
+// An event, or one of several accesses of a call. There are many millions of them.
 struct ProgramStep {
   std::uint32_t access = kNoAccess;  // of Program::accesses
-  std::uint32_t first_wait = 0;      // of Program::waits
+  std::uint32_t detail = kNoDetail;  // of Program::details
+  std::int64_t own_ns = 0;           // after the thread's step before, without waiting
+};
+
+// A step that waits, or that others wait for, or a delay, has this besides.
+struct StepDetail {
+  std::uint32_t first_wait = 0;  // of Program::waits
   std::uint32_t waits = 0;
-  bool is_delay = false;      // it takes as long as it was recorded
-  bool has_own = false;       // `own_ns` is its own work
-  std::int64_t own_ns = 0;    // after the thread's step before
-  std::int64_t start_ns = 0;  // in the recording
+  bool is_delay = false;  // it takes as long as it was recorded
+  // Its own work is not known: it is what was recorded, less the waiting for those events.
+  bool has_recorded_pause = false;
+  std::int64_t before_ns = 0;  // when the thread's steps before ended, in the recording
+  std::int64_t start_ns = 0;   // in the recording
   std::int64_t end_ns = 0;
-  std::uint64_t id = 0;  // others wait for its end; 0: none does
+  std::uint64_t id = 0;  // in the schedule; 0: no step waits for its end
+};
+
+struct StepWait {
+  std::uint64_t detail = kNoDetail;  // of the step that has to be over; kNoDetail: of none
+  std::int64_t work_ns = 0;          // between its end and the start, at least
 };
 
 struct ProgramThread {
@@ -51,7 +64,8 @@ struct Program {
   // One of the two: the steps of all threads, or, where these would be too many, what each rank
   // accesses.
   std::vector<ProgramThread> threads;
-  std::vector<model::Wait> waits;
+  std::vector<StepDetail> details;
+  std::vector<StepWait> waits;
   std::vector<RankAccesses> ranks;
   bool isCounted() const { return !ranks.empty(); }
 
@@ -66,7 +80,7 @@ struct Program {
 };
 
 // Steps that are gone through one by one. A program of more is counted.
-inline constexpr double kMostSteps = 4e6;
+inline constexpr double kMostSteps = 16e6;
 
 // Fails with the sentence of the reader. Loops of a program that is counted are not written out:
 // of some turns, spread over all, each is looked at with the turn before it, and stands for those

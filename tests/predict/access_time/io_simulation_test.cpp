@@ -89,7 +89,7 @@ TEST_F(IoSimulationTest, TakesTheUnionOfTheThreadsOfARank) {
   program.accesses = {{.operation = CellOperation::kWrite, .bytes = 100},
                       {.operation = CellOperation::kFsync, .bytes = 100}};
   const auto thread = [](std::uint32_t access) {
-    return ProgramThread{.rank = 0, .steps = {{.access = access, .has_own = true}}};
+    return ProgramThread{.rank = 0, .steps = {{.access = access}}};
   };
   program.threads = {thread(0), thread(1)};
   const IoProfile profile =
