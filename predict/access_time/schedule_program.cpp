@@ -8,6 +8,7 @@
 #include <optional>
 #include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "core/base/integers.hpp"
@@ -265,8 +266,9 @@ class StepSink final : public model::ScheduleSink {
 // Counts the accesses of each rank.
 class CountSink final : public model::ScheduleSink {
  public:
-  CountSink(Program& program, const std::vector<FileFacts>& facts)
-      : program_(program), accesses_(facts) {}
+  // `most_events`: of loops of a rank that are written out.
+  CountSink(Program& program, const std::vector<FileFacts>& facts, double most_events)
+      : program_(program), accesses_(facts), most_events_(most_events), left_events_(most_events) {}
 
   Complaint beginThread(const model::ScheduleThread& thread) override {
     if (thread.rank != rank_) {
@@ -297,17 +299,22 @@ class CountSink final : public model::ScheduleSink {
 
   ScheduleSink* loop(const model::PassedLoop& passed, Complaint&) override {
     double events = 0;
-    bool is_known = true;
-    model::forEachLine(passed.loop, [&](const LoopLine& line, const LoopPath& path) {
+    model::forEachLine(passed.loop, [&events](const LoopLine&, const LoopPath& path) {
       events += eventsOf(path);
-      is_known = is_known && numbersOf(line).has_value();
     });
-    constexpr double kFew = 100'000;
-    if (events <= kFew || !is_known) return this;
-    values_.clear();
-    model::forEachLine(passed.loop, [this](const LoopLine& line, const LoopPath&) {
-      if (values_.empty()) values_ = line.firstValues();
+    if (events <= left_events_) {
+      left_events_ -= events;
+      return this;
+    }
+    bool is_known = true;
+    numbers_.clear();
+    model::forEachLine(passed.loop, [&](const LoopLine& line, const LoopPath&) {
+      if (numbers_.empty()) values_ = line.firstValues();
+      const auto numbers = numbersOf(line);
+      is_known = is_known && numbers;
+      if (numbers) numbers_.emplace(&line, *numbers);
     });
+    if (!is_known) return this;
     pass(passed.loop, 1, false);
     if (!passed.times) {
       if (!has_begun_) begin_ns_ = passed.begin_ns;
@@ -401,19 +408,19 @@ class CountSink final : public model::ScheduleSink {
   }
 
   void passLine(const LoopLine& line, double weight) {
-    const auto numbers = numbersOf(line);
+    const LineNumbers& numbers = numbers_.at(&line);
     const auto at = [&](const model::TurnNumber& number) {
       return number.at(values_, line.firstValues());
     };
     ScheduleEvent event = line.first();
-    event.file = static_cast<model::FileNumber>(at(numbers->file));
-    event.new_file = static_cast<model::FileNumber>(at(numbers->new_file));
-    event.fd = static_cast<model::Descriptor>(at(numbers->fd));
-    event.new_fd = static_cast<model::Descriptor>(at(numbers->new_fd));
-    event.offset = at(numbers->offset);
-    event.result = at(numbers->result);
-    event.request = static_cast<std::uint64_t>(at(numbers->request));
-    own_ns_ -= weight * static_cast<double>(at(numbers->duration_ns));
+    event.file = static_cast<model::FileNumber>(at(numbers.file));
+    event.new_file = static_cast<model::FileNumber>(at(numbers.new_file));
+    event.fd = static_cast<model::Descriptor>(at(numbers.fd));
+    event.new_fd = static_cast<model::Descriptor>(at(numbers.new_fd));
+    event.offset = at(numbers.offset);
+    event.result = at(numbers.result);
+    event.request = static_cast<std::uint64_t>(at(numbers.request));
+    own_ns_ -= weight * static_cast<double>(at(numbers.duration_ns));
     count(event, weight);
   }
 
@@ -442,12 +449,16 @@ class CountSink final : public model::ScheduleSink {
     rank.own_s = std::max(own_ns_, 0.0) * 1e-9;
     counts_.clear();
     own_ns_ = 0;
+    left_events_ = most_events_;
   }
 
   Program& program_;
   CallAccesses accesses_;
   AccessList list_;
+  const double most_events_;
+  double left_events_;
   TurnValues values_;
+  std::unordered_map<const LoopLine*, LineNumbers> numbers_;  // of the loop
   std::map<std::uint32_t, double> counts_;
   std::uint64_t events_ = 0;
   int rank_ = -1;
@@ -475,8 +486,12 @@ base::Result<Program> readProgram(const std::filesystem::path& schedule, double 
     sink.finish();
     return {};
   };
-  const auto taken = survey.events > most_steps ? take(CountSink(program, survey.facts))
-                                                : take(StepSink(program, survey.facts));
+  // Thousands of ranks share what one may take.
+  constexpr double kMostWrittenOut = 100'000;
+  const double most_events = std::min(kMostWrittenOut, most_steps / std::max(survey.rank_count, 1));
+  const auto taken = survey.events > most_steps
+                         ? take(CountSink(program, survey.facts, most_events))
+                         : take(StepSink(program, survey.facts));
   if (!taken) return taken.failure();
   return program;
 }
