@@ -245,6 +245,52 @@ class Simulation {
   IoProfile profile_;
 };
 
+// How many ranks are in calls at once while each is. Ranks begin together, each is in calls for the
+// same part of its time until its end, and one that has ended leaves the storage to those that go
+// on. The mean is that of 1/n, which is how fast an access comes on that shares the storage.
+std::vector<double> atOnceOf(const Program& program, const std::vector<RankTime>& times) {
+  struct Rank {
+    double ends_s = 0;
+    double part = 0;  // of its time, in calls
+    std::size_t number = 0;
+  };
+  std::vector<Rank> ranks;
+  double in_calls = 0;  // of those that have not ended
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    const double in_calls_s = times[i].total(), ends_s = in_calls_s + program.ranks[i].own_s;
+    ranks.push_back({ends_s, ends_s > 0 ? in_calls_s / ends_s : 0, i});
+    in_calls += ranks.back().part;
+  }
+  std::ranges::sort(ranks, {}, &Rank::ends_s);
+  // Between two ends the number is the same. Of thousands of ranks, some end together.
+  constexpr std::size_t kMostSpans = 256;
+  struct Span {
+    double until_s = 0;
+    double in_calls = 0;
+  };
+  std::vector<Span> spans;
+  const std::size_t together = (ranks.size() + kMostSpans - 1) / kMostSpans;
+  for (std::size_t i = 0; i < ranks.size();) {
+    const std::size_t behind = std::min(i + together, ranks.size());
+    double ending = 0;
+    for (; i < behind; ++i) ending += ranks[i].part;
+    spans.push_back({ranks[behind - 1].ends_s, in_calls - (together > 1 ? ending / 2 : 0)});
+    in_calls -= ending;
+  }
+  std::vector<double> at_once(ranks.size(), 1);
+  for (const Rank& rank : ranks) {
+    double from_s = 0, alone_s = 0;
+    for (const Span& span : spans) {
+      const double to_s = std::min(span.until_s, rank.ends_s);
+      alone_s += (to_s - from_s) / std::max(1 + span.in_calls - rank.part, 1.0);
+      from_s = to_s;
+      if (span.until_s >= rank.ends_s) break;
+    }
+    if (alone_s > 0) at_once[rank.number] = rank.ends_s / alone_s;
+  }
+  return at_once;
+}
+
 }  // namespace
 
 IoProfile simulate(const Program& program, const SecondsOf& seconds_of) {
@@ -272,19 +318,12 @@ IoProfile balance(const Program& program, const SecondsOf& seconds_of) {
     return time;
   };
   for (int step = 0; step < kMostSteps; ++step) {
-    // Each rank's part of its own time in calls; ranks run side by side.
-    std::vector<double> parts(ranks);
-    double all = 0;
-    for (std::size_t i = 0; i < ranks; ++i) {
-      profile.ranks[i] = timesOf(i);
-      const double in_calls = profile.ranks[i].total();
-      parts[i] = in_calls > 0 ? in_calls / (in_calls + program.ranks[i].own_s) : 0;
-      all += parts[i];
-    }
+    for (std::size_t i = 0; i < ranks; ++i) profile.ranks[i] = timesOf(i);
+    const std::vector<double> found = atOnceOf(program, profile.ranks);
     double moved = 0;
     for (std::size_t i = 0; i < ranks; ++i) {
       // Half of the way each time, which comes to an end.
-      const double next = 0.5 * at_once[i] + 0.5 * (1 + all - parts[i]);
+      const double next = 0.5 * at_once[i] + 0.5 * found[i];
       moved = std::max(moved, std::abs(next - at_once[i]));
       at_once[i] = next;
     }

@@ -108,6 +108,17 @@ TEST_F(IoSimulationTest, BalancesRanksAsTheyWouldMeet) {
   EXPECT_NEAR(counted / through, 1, 0.05);
 }
 
+// The longest one is alone in the end.
+TEST_F(IoSimulationTest, BalancesRanksThatEndAtDifferentTimes) {
+  const std::string ranks = scheduleOf({writer(200), writer(20), writer(30), writer(40)});
+  const IoProfile through = simulate(read(ranks), shared);
+  const IoProfile counted = balance(read(ranks, 10), shared);
+  EXPECT_NEAR(through.slowest().total(), 29, 0.5);
+  for (std::size_t i = 0; i < through.ranks.size(); ++i) {
+    EXPECT_NEAR(counted.ranks[i].total() / through.ranks[i].total(), 1, 0.05) << i;
+  }
+}
+
 TEST_F(IoSimulationTest, TellsHowManyAccessesThereWereAtOnce) {
   const IoProfile profile = simulate(read(scheduleOf({writer(5), writer(5, "d/b")})), shared);
   for (const AccessUse& use : profile.uses) {
