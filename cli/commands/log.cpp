@@ -85,7 +85,8 @@ class Printer {
     }
     tracefile::MergedReader reader;
     for (const tracefile::Log* lane : lanes) {
-      reader.addLog<tracefile::LogReader>(process, *lane, paths_);
+      reader.addLog<tracefile::LogReader>(
+          process, *lane, paths_, callstack_ ? tracefile::Stacks::kRead : tracefile::Stacks::kLeft);
     }
     while (const event::Event* event = reader.next()) {
       if (reader.missingBefore() > 0) noteGap(reader.missingBefore());

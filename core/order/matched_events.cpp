@@ -33,7 +33,7 @@ class MpiLogSource final : public event::EventSource {
   // The parameters are those of LogReader.
   MpiLogSource(const tracefile::Process& process, const tracefile::Log& log,
                event::PathTable& paths, bool is_progress)
-      : reader_(process, log, paths, is_progress) {
+      : reader_(process, log, paths, tracefile::Stacks::kLeft, is_progress) {
     reader_.chooseOwnMpi();
   }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 
 #include "core/base/integers.hpp"
@@ -51,6 +52,7 @@ void CallStacks::define(const wire::StackDefinition& definition) {
   const auto [place, is_new] = stacks_.try_emplace(definition.number);
   Stack& known = place->second;
   const std::uint64_t places = placesOf(definition);
+  known.chunk = chunk_;
   if (!is_new && known.places == places) return;
   known.places = places;
   event::CallStack& stack = known.stack;
@@ -69,6 +71,13 @@ void CallStacks::define(const wire::StackDefinition& definition) {
         {.module = module.is_known ? &module.module : nullptr, .offset = frame.offset});
     stack.hash = base::mixed(stack.hash, module.identity, frame.offset);
   }
+}
+
+void CallStacks::beginChunk() {
+  ++chunk_;
+  if (stacks_.size() < most_) return;
+  std::erase_if(stacks_, [this](const auto& entry) { return entry.second.chunk + 2 < chunk_; });
+  most_ = std::max(kMostKept, 2 * stacks_.size());
 }
 
 const event::CallStack* CallStacks::find(std::uint32_t number) const {

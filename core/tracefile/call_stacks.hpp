@@ -15,13 +15,18 @@ class CallStacks {
   // The facts, which say what modules are, outlive it.
   explicit CallStacks(const ProcessInfo& info) : info_(info) {}
 
-  // Takes in a definition; each chunk brings those that it uses anew.
+  // Takes in a definition; each chunk brings those that it uses anew. It changes a stack only where
+  // a damaged trace defines its number in two ways.
   void define(const wire::StackDefinition& definition);
-  // nullptr for 0, and for one that is not defined, which only a damaged trace has. It lives as
-  // long as this, and changes only where a damaged trace defines its number in two ways.
+  // nullptr for 0, and for one that is not defined in the chunk, which only a damaged trace has. It
+  // lives until the next chunk but one.
   const event::CallStack* find(std::uint32_t number) const;
+  // A chunk begins. A process that loads libraries again and again may number stacks without end:
+  // those are forgotten that have not been defined for long.
+  void beginChunk();
 
  private:
+  static constexpr std::size_t kMostKept = 4096;
   struct Known {
     event::Module module;
     std::uint64_t identity = 0;
@@ -29,6 +34,7 @@ class CallStacks {
   };
   struct Stack {
     std::uint64_t places = 0;  // a digest of what its definition says
+    std::uint64_t chunk = 0;   // that defined it last
     event::CallStack stack;
   };
   const Known& moduleOf(std::uint32_t number);
@@ -36,6 +42,8 @@ class CallStacks {
   const ProcessInfo& info_;
   std::unordered_map<std::uint32_t, Known> modules_;
   std::unordered_map<std::uint32_t, Stack> stacks_;
+  std::uint64_t chunk_ = 0;
+  std::size_t most_ = kMostKept;  // before those that are out of use are forgotten
 };
 
 }  // namespace omnio::tracefile

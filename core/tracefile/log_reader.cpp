@@ -18,11 +18,12 @@ bool isBefore(const StoredChunk& a, const StoredChunk& b) {
 
 }  // namespace
 
-LogReader::LogReader(const Process& process, const Log& log, event::PathTable& paths,
+LogReader::LogReader(const Process& process, const Log& log, event::PathTable& paths, Stacks stacks,
                      bool is_progress)
     : process_(process),
       log_(log),
       paths_(paths),
+      has_stacks_(stacks == Stacks::kRead),
       is_progress_(is_progress),
       stacks_(process.info) {}
 
@@ -42,7 +43,7 @@ const event::Event* LogReader::next() {
         good = define(handle);
         break;
       case wire::Decoded::kStack:
-        stacks_.define(decoder_->stack());
+        if (has_stacks_) stacks_.define(decoder_->stack());
         break;
       case wire::Decoded::kEvent:
         good = isDefined();
@@ -86,6 +87,7 @@ bool LogReader::openChunk() {
   }
   expected_event_ = chunk.header.first_event + chunk.header.event_count;
   if (!loadPayload(chunk)) payload_.clear();
+  stacks_.beginChunk();
   // A trace may have more threads than a process may have files open.
   if (next_chunk_ == log_.chunk_count) container_.reset();
   if (is_progress_) base::progressBy(chunk.header.event_count);
@@ -206,7 +208,7 @@ void LogReader::fill() {
   event_.request = raw_.request;
   event_.result = raw_.result;
   event_.pieces = raw_.pieces;
-  event_.stack = stacks_.find(raw_.stack);
+  if (has_stacks_) event_.stack = stacks_.find(raw_.stack);
   for (unsigned i = 0; i < layout.count; ++i) {
     if (layout.field[i] != wire::Field::kText) continue;
     const std::uint8_t index = layout.argument[i];
@@ -262,8 +264,8 @@ std::int64_t LogReader::toNs(std::uint64_t ticks) {
 
 IoReader::IoReader(const Process& process, const Log& log, event::PathTable& paths, IoChoice choice)
     : choice_(choice),
-      events_(process, log, paths, choice.is_progress),
-      scout_(process, log, paths, false) {}
+      events_(process, log, paths, choice.stacks, choice.is_progress),
+      scout_(process, log, paths, Stacks::kLeft, false) {}
 
 // The event is the inner one that events_ has come to.
 bool IoReader::isPartOfFileAccess() {

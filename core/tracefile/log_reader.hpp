@@ -15,13 +15,17 @@
 
 namespace omnio::tracefile {
 
+// Whether events get their call stacks (Event::stack). That takes time, which only commands that
+// look at stacks should spend.
+enum class Stacks : std::uint8_t { kLeft, kRead };
+
 // Reads the events of one log, in order. Memory is one chunk, however long the log is.
 class LogReader final : public event::EventSource {
  public:
   // `process` and `paths` outlive the reader; `paths` may be shared by readers of one thread. What
   // is read counts as progress (core/base/progress.hpp), unless another reader does so for it.
   LogReader(const Process& process, const Log& log, event::PathTable& paths,
-            bool is_progress = true);
+            Stacks stacks = Stacks::kLeft, bool is_progress = true);
 
   // Gives only the application's own calls of MPI from now on. Only their files get into the table
   // of paths. Think time is not counted then.
@@ -54,6 +58,7 @@ class LogReader final : public event::EventSource {
   const Process& process_;
   const Log& log_;
   event::PathTable& paths_;
+  const bool has_stacks_;
   const bool is_progress_;
   bool is_own_mpi_ = false;
   std::optional<base::File> container_;
@@ -90,7 +95,8 @@ struct IoChoice {
   // are left out.
   bool below = false;
   bool thread_waits = false;  // and the calls by which threads wait for each other
-  bool is_progress = true;    // as of LogReader
+  Stacks stacks = Stacks::kLeft;
+  bool is_progress = true;  // as of LogReader
 };
 
 // Reads the application's I/O in a log, at one of its two layers (IoLayer). It leaves out I/O that

@@ -23,7 +23,8 @@ OperationReader::OperationReader(const std::vector<const tracefile::Process*>& p
     for (const tracefile::Log& log : processes[i]->logs) {
       if (thread && log.thread != *thread) continue;
       sources_.push_back({.process = processes[i], .number = i});
-      events_.addLog<tracefile::IoReader>(*processes[i], log, paths);
+      events_.addLog<tracefile::IoReader>(*processes[i], log, paths,
+                                          tracefile::IoChoice{.stacks = tracefile::Stacks::kRead});
     }
   }
 }

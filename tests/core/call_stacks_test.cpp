@@ -123,7 +123,7 @@ Seen seenWith(const std::map<std::string, std::string>& modules,
   if (!trace) return {};
   const tracefile::Process& process = *trace->processes().front();
   event::PathTable paths;
-  tracefile::LogReader reader(process, process.logs.front(), paths);
+  tracefile::LogReader reader(process, process.logs.front(), paths, tracefile::Stacks::kRead);
   const event::Event* event = reader.next();
   EXPECT_NE(event, nullptr);
   if (event == nullptr || event->stack == nullptr) return {};
@@ -173,6 +173,57 @@ TEST(CallStacks, HashesTellOffsetsOrderModulesAndDepthApart) {
   for (std::size_t i = 0; i < hashes.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) EXPECT_NE(hashes[i], hashes[j]) << i << ' ' << j;
   }
+}
+
+TEST(CallStacks, AreReadWhereTheyAreAskedForAlone) {
+  const test::TemporaryDirectory directory;
+  test::ChunkBuilder chunk(test::kToken, 0, 0, 0);
+  chunk.stack(1, {{.module = 0, .offset = 7}}).useStack(1).write(2000, 2005, 8);
+  test::ContainerBuilder(test::kToken)
+      .facts(test::usualFacts())
+      .chunk(chunk)
+      .ended(1)
+      .save(directory.path() / "host.4711.0.omnio");
+  const auto trace = tracefile::Trace::open(directory.path());
+  ASSERT_TRUE(trace);
+  const tracefile::Process& process = *trace->processes().front();
+  for (const tracefile::Stacks stacks : {tracefile::Stacks::kLeft, tracefile::Stacks::kRead}) {
+    event::PathTable paths;
+    tracefile::LogReader reader(process, process.logs.front(), paths, stacks);
+    const event::Event* const event = reader.next();
+    ASSERT_NE(event, nullptr);
+    EXPECT_EQ(event->stack != nullptr, stacks == tracefile::Stacks::kRead);
+  }
+}
+
+// A process that loads other libraries again and again numbers stacks without end.
+TEST(CallStacks, ThoseThatAreOutOfUseAreForgotten) {
+  const tracefile::ProcessInfo info;
+  tracefile::CallStacks stacks(info);
+  wire::StackDefinition used;
+  used.number = 1;
+  used.count = 1;
+  constexpr std::uint32_t kChunks = 1000;
+  constexpr std::uint32_t kInChunk = 100;
+  std::uint32_t number = 1;
+  for (std::uint32_t chunk = 0; chunk < kChunks; ++chunk) {
+    stacks.beginChunk();
+    stacks.define(used);
+    const event::CallStack* const kept = stacks.find(1);
+    for (std::uint32_t i = 0; i < kInChunk; ++i) {
+      wire::StackDefinition other = used;
+      other.number = ++number;
+      other.frames[0].offset = number;
+      stacks.define(other);
+      ASSERT_NE(stacks.find(number), nullptr);
+    }
+    ASSERT_EQ(stacks.find(1), kept);
+    ASSERT_EQ(stacks.find(number)->frames.front().offset, number);
+  }
+  std::uint32_t known = 0;
+  for (std::uint32_t i = 1; i <= number; ++i) known += stacks.find(i) != nullptr ? 1 : 0;
+  EXPECT_LT(known, kChunks * kInChunk / 10);
+  EXPECT_GE(known, kInChunk);
 }
 
 TEST(CallStacks, AddressesOfGeneratedCodeDoNotCount) {

@@ -20,7 +20,8 @@ std::uint64_t readLogs(const tracefile::Trace& trace, std::uint64_t& undecodable
   std::uint64_t events = 0;
   for (const auto& process : trace.processes()) {
     for (const tracefile::Log& log : process->logs) {
-      const auto reader = std::make_unique<tracefile::LogReader>(*process, log, paths);
+      const auto reader =
+          std::make_unique<tracefile::LogReader>(*process, log, paths, tracefile::Stacks::kRead);
       while (const event::Event* event = reader->next()) {
         ++events;
         text.clear();
