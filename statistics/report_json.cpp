@@ -82,6 +82,8 @@ void putWholeness(JsonWriter& json, const Report& report) {
     json.put("processes", w.processes);
     json.put("events", w.events);
     json.put("stalled_ns", w.stalled_ns);
+    json.put("stacks_not_kept", w.stacks_not_kept);
+    json.put("processes_with_short_stacks", w.processes_with_short_stacks);
     json.put("events_missing", w.events_missing);
     json.put("events_missing_at_least", w.at_least);
     const auto moved = [&json](std::string_view name, const wire::MovedBytes& bytes) {

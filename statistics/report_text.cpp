@@ -233,6 +233,9 @@ void appendWholeness(std::string& out, const Report& report) {
     fmt::format_to(into, "Threads waited {} for the log to be written\n",
                    base::humanNs(static_cast<std::int64_t>(w.stalled_ns)));
   }
+  for (const std::string& sentence : tracefile::missingStackSentences(w)) {
+    fmt::format_to(into, "Note: {}\n", sentence);
+  }
 }
 
 // The quantities of all reads and writes that have values, by their names.

@@ -150,6 +150,9 @@ int runLog(const LogOptions& options) {
     for (const std::string& reason : tracefile::reasonsInBrief(wholeness)) printer.note(reason);
   }
   for (const std::string& note : wholeness.notes) printer.note(note);
+  if (options.callstack) {
+    for (const std::string& note : tracefile::missingStackSentences(wholeness)) printer.note(note);
+  }
   if (options.mpi) {
     const int status = printer.finish();
     return status == kDone ? printMpiLog(*trace, options.selection, options.json) : status;

@@ -73,6 +73,9 @@ int runPredict(const PredictOptions& options) {
     if (!written) return fail(written.failure());
   }
   sayWhatIsMissing(options.selection.trace, prediction->wholeness);
+  for (const std::string& sentence : tracefile::missingStackSentences(prediction->wholeness)) {
+    printFailure(sentence);
+  }
   const int status = options.json ? printJson(predict::jsonOf(*prediction))
                                   : printAll(predict::textOf(*prediction));
   return status == kDone && !prediction->wholeness.whole ? kDifferences : status;

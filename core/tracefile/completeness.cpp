@@ -329,6 +329,10 @@ Wholeness assess(const Trace& trace) {
   for (const auto& process : trace.processes()) {
     ++result.processes;
     result.stalled_ns += process->info.number(wire::info::kStalled).value_or(0);
+    result.stacks_not_kept += process->info.number(wire::info::kStacksLost).value_or(0);
+    if (!process->info.text(wire::info::kStacksShortened).empty()) {
+      ++result.processes_with_short_stacks;
+    }
     checkLife(*process, result);
     const std::uint64_t missing = countEvents(*process, result);
     checkFile(*process, missing, result);
@@ -368,6 +372,24 @@ std::vector<std::string> reasonsInBrief(const Wholeness& wholeness) {
                                 wholeness.reasons.size() - kMost));
   }
   return brief;
+}
+
+std::vector<std::string> missingStackSentences(const Wholeness& wholeness) {
+  std::vector<std::string> sentences;
+  if (const std::uint64_t calls = wholeness.stacks_not_kept; calls > 0) {
+    sentences.push_back(fmt::format(
+        "the call {} of {} {} missing, since the tracer had no room for more or could not look at "
+        "{} in time",
+        calls == 1 ? "stack" : "stacks", base::counted(calls, "call", "calls"),
+        calls == 1 ? "is" : "are", calls == 1 ? "it" : "them"));
+  }
+  if (const std::uint64_t processes = wholeness.processes_with_short_stacks; processes > 0) {
+    sentences.push_back(fmt::format(
+        "the call stacks of {} have one frame from some moment on, since the tracer could not tell "
+        "more frames from other data",
+        base::counted(processes, "process", "processes")));
+  }
+  return sentences;
 }
 
 std::string unseenWords(const wire::MovedBytes& unseen) {

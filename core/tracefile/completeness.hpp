@@ -43,6 +43,10 @@ struct Wholeness {
   // The time that application threads waited for the log to be written, in all; not known of
   // processes that were killed, nor of less than 1 ms a process.
   std::uint64_t stalled_ns = 0;
+  // Calls without a call stack, in a trace that has stacks, since the tracer could not keep it; and
+  // processes whose stacks have one frame from some moment on.
+  std::uint64_t stacks_not_kept = 0;
+  std::uint64_t processes_with_short_stacks = 0;
   // What the processes moved, as far as they and the kernel tell: by recorded calls and by others.
   SeenBytes bytes;
   bool at_least = false;  // of a process that was killed, more may be missing than can be known
@@ -60,6 +64,9 @@ std::vector<std::string> reasonsInBrief(const Wholeness& wholeness);
 // "12 events are missing", "at least 1 event is missing", "no events are missing", or, of one
 // that is not whole for another reason, "all that was recorded is there".
 std::string missingSentence(const Wholeness& wholeness);
+
+// The sentences about call stacks that are missing or cut; none when all are there.
+std::vector<std::string> missingStackSentences(const Wholeness& wholeness);
 
 // "read 32.0 MiB and wrote 4.00 MiB", "wrote 4.00 MiB", or nothing.
 std::string unseenWords(const wire::MovedBytes& unseen);

@@ -86,9 +86,10 @@ inline constexpr char kLayoutPrefix[] = "layout.";
 // 1: "LOAD BUILD_ID PATH". LOAD (hexadecimal) is what was added to the addresses of the file when
 // it was loaded; BUILD_ID the linker's, in hexadecimal, or "-".
 inline constexpr char kModulePrefix[] = "module.";
-// The calls whose stack could not be kept, since the process made calls from more places than are
-// told apart; not there: none.
+// The calls whose stack could not be kept; not there: none.
 inline constexpr char kStacksLost[] = "stacks_not_kept";
+// Why stacks have the return address alone from some moment on; not there: they do not.
+inline constexpr char kStacksShortened[] = "stacks_shortened";
 inline constexpr char kAborted[] = "aborted_with";  // MPI_Abort's error code
 
 }  // namespace omnio::wire::info

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/event/event_text.hpp"
+#include "core/tracefile/completeness.hpp"
 #include "core/tracefile/log_reader.hpp"
 #include "core/tracefile/trace.hpp"
 #include "core/wire/decode.hpp"
@@ -224,6 +225,31 @@ TEST(CallStacks, ThoseThatAreOutOfUseAreForgotten) {
   for (std::uint32_t i = 1; i <= number; ++i) known += stacks.find(i) != nullptr ? 1 : 0;
   EXPECT_LT(known, kChunks * kInChunk / 10);
   EXPECT_GE(known, kInChunk);
+}
+
+TEST(CallStacks, SentencesSayHowManyAreMissing) {
+  const test::TemporaryDirectory directory;
+  for (const unsigned process : {0U, 1U, 2U}) {
+    const std::uint64_t token = test::kToken + process;
+    auto facts = test::usualFacts(static_cast<int>(process), 3);
+    if (process > 0) facts["stacks_not_kept"] = "1000";
+    if (process == 2) facts["stacks_shortened"] = "too many places have no frame pointer";
+    test::ContainerBuilder(token, 4711 + process)
+        .facts(facts)
+        .ended(0)
+        .save(directory.path() / ("host." + std::to_string(4711 + process) + ".0.omnio"));
+  }
+  const auto trace = tracefile::Trace::open(directory.path());
+  ASSERT_TRUE(trace);
+  const tracefile::Wholeness wholeness = tracefile::assess(*trace);
+  EXPECT_TRUE(wholeness.whole);
+  const std::vector<std::string> wanted = {
+      "the call stacks of 2000 calls are missing, since the tracer had no room for more or could "
+      "not look at them in time",
+      "the call stacks of 1 process have one frame from some moment on, since the tracer could not "
+      "tell more frames from other data"};
+  EXPECT_EQ(tracefile::missingStackSentences(wholeness), wanted);
+  EXPECT_TRUE(tracefile::missingStackSentences({}).empty());
 }
 
 TEST(CallStacks, AddressesOfGeneratedCodeDoNotCount) {
