@@ -1,15 +1,19 @@
 """Call stacks (omnio trace --callstack): each record that a program writes says where it was written,
 and addr2line says the same of the addresses in the log. With frame pointers the functions around it
 come too; without them, on stacks of another kind, and with rubbish in the frame pointer's register,
-at least the return address is right, and the program does what it does untraced."""
+at least the return address is right, and the program does what it does untraced.
+
+  callstacks.py [CASE...]    all cases by default
+"""
 
 import os
 import shutil
 import signal
 import subprocess
+import sys
 
 from omnio_testing import (Checks, WorkDirectory, environment, mpirun, omnio, program, readLog, run,
-                           skipTest, trace)
+                           skipTest, stats, trace)
 
 RECORD = 64
 WRITES = ("pwrite", "pwrite64")
@@ -155,11 +159,125 @@ def checkKilled(checks, work):
 
 
 def checkPlugins(checks, work):
-    folder = os.path.dirname(program("c_callstack"))
-    plugins = [os.path.join(folder, f"libcallstack_plugin_{name}.so") for name in "ab"]
+    plugins = pluginPaths()
     _, events = checkCase(checks, work, "c_callstack", "plugins", whole=False, words=plugins)
     modules = [NAMES.of(framesOf(event)[0])[2] for event in events]
     checks.equal(modules, ([plugins[0]] * 3 + [plugins[1]] * 3) * 3, "which plugin wrote")
+
+
+def pluginPaths():
+    folder = os.path.dirname(program("c_callstack"))
+    return [os.path.join(folder, f"libcallstack_plugin_{name}.so") for name in "ab"]
+
+
+def containers(directory):
+    """The bytes of each process's log."""
+    found = []
+    for name in sorted(os.listdir(directory)):
+        if name.endswith(".omnio"):
+            with open(os.path.join(directory, name), "rb") as file:
+                found.append(file.read())
+    return found
+
+
+def checkNoneMissing(checks, what, directory):
+    told = stats(directory)["trace"]
+    checks.equal((told["stacks_not_kept"], told["processes_with_short_stacks"]), (0, 0),
+                 f"{what}: stacks that are missing, processes with short ones")
+
+
+def checkReloads(checks, work):
+    """More stacks than are kept at one time, of libraries that come and go."""
+    plugins = pluginPaths()
+    directory, events = checkCase(checks, work, "c_callstack", "reloads", whole=False,
+                                  words=plugins)
+    checks.that(len(events) > 24576, f"{len(events)} writes are more than the table has room for")
+    turns = {}
+    for event in events:
+        turn = event["args"]["offset"] // RECORD // 64
+        frame = framesOf(event)[0]
+        turns.setdefault(turn, []).append((NAMES.of(frame)[2], frame))
+    wrong = [turn for turn, seen in turns.items()
+             if {module for module, _ in seen} != {plugins[0 if turn % 3 == 0 else 1]}
+             or len(set(seen)) != 64]
+    checks.that(not wrong, f"turns whose places are not 64 of the plugin: {wrong[:5]}")
+    checkNoneMissing(checks, "reloads", directory)
+    # A library that comes back is told once.
+    for plugin in plugins:
+        checks.equal([log.count(b" " + plugin.encode() + b"\0") for log in containers(directory)], [1],
+                     f"facts of {plugin}")
+
+
+def checkMany(checks, work):
+    """More stacks than are kept: the calls without one are counted, and the commands say so."""
+    built = program("c_callstack")
+    file = os.path.join(work, "many.data")
+    directory = runBoth(checks, work, "many", [built, "many", file], file,
+                        options=("--callstack=20",))
+    events = writesOf(directory, file)
+    checks.equal(len(events), len(recordsIn(file)), "many: writes in the log")
+    without = sum(1 for event in readLog(directory, "--callstack") if "stack" not in event)
+    kept = sum(1 for event in events if "stack" in event)
+    checks.that(0 < kept < len(events), f"many: {kept} of {len(events)} have a stack")
+    checks.equal(len({event["stack"]["hash"] for event in events if "stack" in event}), kept,
+                 "many: each stack is another")
+    checks.equal(stats(directory)["trace"]["stacks_not_kept"], without, "many: calls without one")
+    sentence = f"the call stacks of {without} calls are missing".encode()
+    for words in (["log", directory, "--callstack"], ["stats", directory], ["predict", directory],
+                  ["log", directory, "--callstack", "--json"]):
+        done = run([omnio(), *words])
+        checks.equal((done.status, (done.out + done.err).count(sentence)), (0, 1),
+                     f"omnio {' '.join(words)}: status, and how often it says so")
+    silent = run([omnio(), "log", directory])
+    checks.that(sentence not in silent.out + silent.err, "omnio log says nothing of stacks")
+
+
+def checkLimited(checks, work):
+    """What a module is could not be written at first, and is in the log all the same."""
+    plugins = pluginPaths()
+    directory, events = checkCase(checks, work, "c_callstack", "limited", whole=False,
+                                  words=plugins[:1])
+    checks.equal([NAMES.of(framesOf(event)[0])[2] for event in events].count(plugins[0]), 3,
+                 "limited: writes of the plugin")
+    checkNoneMissing(checks, "limited", directory)
+
+
+def checkSealed(checks, work):
+    """Which file the code is in cannot be read: the stack has one frame, and the log says so."""
+    built = program("c_callstack")
+    file = os.path.join(work, "sealed.data")
+    directory = runBoth(checks, work, "sealed", [built, "sealed", file, pluginPaths()[0]], file)
+    events = writesOf(directory, file)
+    checks.equal([len(framesOf(event)) for event in events[-3:]], [1, 1, 1], "sealed: frames")
+    checks.that(len(framesOf(events[0])) > 3, "sealed: frames before")
+    told = stats(directory)["trace"]
+    checks.equal((told["whole"], told["processes_with_short_stacks"]), (True, 1), "sealed: trace")
+    text = run([omnio(), "stats", directory]).out
+    checks.that(b"the call stacks of 1 process have one frame" in text, f"sealed: {text!r}")
+
+
+def checkDrop(checks, work):
+    """With --when-slow drop, a thread that calls from a new module does not write to the log."""
+    plugin = pluginPaths()[0]
+    directory, events = checkCase(checks, work, "c_callstack", "unhindered", whole=False,
+                                  words=[plugin],
+                                  options=("--callstack", "--when-slow", "drop"))
+    checks.equal([NAMES.of(framesOf(event)[0])[2] for event in events].count(plugin), 1,
+                 "drop: writes of the plugin")
+    checkNoneMissing(checks, "drop", directory)
+
+
+def checkRawForks(checks, work):
+    """Children of a fork that the C library knows nothing of, made while another thread looks at a
+    new stack."""
+    built = program("c_callstack")
+    file, other = os.path.join(work, "raw.data"), os.path.join(work, "raw.children")
+    directory = os.path.join(work, "raw.trace")
+    traced = trace(directory, [built, "raw_forks", file, other, pluginPaths()[0]],
+                   options=("--callstack=20",), cwd=work)
+    checks.equal((traced.status, traced.out), (0, b"0\n"), f"raw forks: {traced}")
+    events = checkWrites(checks, "raw forks", writesOf(directory, other), recordsIn(other))
+    checks.equal(len({event["pid"] for event in events}), 40, "raw forks: children that write")
 
 
 def checkChildren(checks, work):
@@ -248,11 +366,18 @@ def main():
     if shutil.which("addr2line") is None:
         skipTest("addr2line is not there (Debian: binutils)")
     checks = Checks()
+    wanted = sys.argv[1:]
     cases = [
         ("one program", checkOneProgram),
         ("no_pie", lambda c, w: checkCase(c, w, "c_callstack_no_pie", "plain")),
         ("killed", checkKilled),
         ("plugins", checkPlugins),
+        ("reloads", checkReloads),
+        ("many", checkMany),
+        ("limited", checkLimited),
+        ("sealed", checkSealed),
+        ("drop", checkDrop),
+        ("raw_forks", checkRawForks),
         ("children", checkChildren),
         ("fortran", checkFortran),
         ("mpi", checkMpi),
@@ -268,6 +393,8 @@ def main():
             c, w, "c_callstack_frameless", case, False)))
     with WorkDirectory() as work:
         for name, check in cases:
+            if wanted and name not in wanted:
+                continue
             with checks.case(name):
                 check(checks, emptyIn(work, name.replace(" ", "_")))
     checks.finish()

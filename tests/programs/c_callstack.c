@@ -1,18 +1,25 @@
 // Writes from many places, each of which says in its record where it is: "LINE FUNCTION CALLER
 // ...", as far as the program knows who called. Built with frame pointers and without.
 //
-//   c_callstack CASE FILE [PLUGIN PLUGIN]
+//   c_callstack CASE FILE [PLUGIN PLUGIN | FILE PLUGIN]
 #define _GNU_SOURCE
 #include <alloca.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -245,6 +252,155 @@ NOINLINE void usePlugin(const char* path, const char* chain) {
   dlclose(library);
 }
 
+static void* load(const char* path) {
+  void* const library = dlopen(path, RTLD_NOW);
+  if (library == NULL) exit(4);
+  return library;
+}
+
+// Two plugins again and again, most times where none was before, from 64 places each time.
+NOINLINE void reloads(char** words) {
+  enum { kPlaces = 64, kTurns = 480 };
+  char record[kRecord];
+  for (int turn = 0; turn < kTurns; ++turn) {
+    void* const library = load(words[turn % 3 == 0 ? 3 : 4]);
+    const Plugin call = (Plugin)dlsym(library, "plugin_write_all");
+    const off_t place = fill(record, 0, "plugin_write_all");
+    records += kPlaces - 1;
+    call(file, place, record);
+    const uintptr_t page = (uintptr_t)call & ~(uintptr_t)4095;
+    dlclose(library);
+    if (turn % 8 == 7) continue;
+    mmap((void*)page, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  }
+}
+
+// Writes below as many calls as `left`, each from one of two places, which `choices` says.
+NOINLINE void branch(int left, unsigned choices) {
+  if (left == 0) {
+    WRITE_HERE("branch");
+  } else if (choices & 1) {
+    branch(left - 1, choices >> 1);
+    __asm__ volatile("# one" : : : "memory");
+  } else {
+    branch(left - 1, choices >> 1);
+    __asm__ volatile("# two" : : : "memory");
+  }
+}
+
+// From 32,768 stacks.
+NOINLINE void many(void) {
+  for (unsigned choices = 0; choices < 1U << 15; ++choices) branch(15, choices);
+}
+
+// The plugin is used for the first time while no file may grow beyond 4 KiB.
+NOINLINE void limited(char** words) {
+  void* const library = load(words[3]);
+  const Plugin call = (Plugin)dlsym(library, "plugin_write");
+  outer();
+  struct rlimit usual;
+  getrlimit(RLIMIT_FSIZE, &usual);
+  const struct rlimit little = {.rlim_cur = 4096, .rlim_max = usual.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &little);
+  char record[kRecord];
+  for (int turn = 0; turn < 3; ++turn) call(file, fill(record, 0, "plugin_a"), record);
+  setrlimit(RLIMIT_FSIZE, &usual);
+  outer();
+}
+
+// The plugin is used for the first time when no file can be opened any more.
+NOINLINE void sealed(char** words) {
+  void* const library = load(words[3]);
+  const Plugin call = (Plugin)dlsym(library, "plugin_write");
+  outer();
+  struct sock_filter rules[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  const struct sock_fprog filter = {.len = sizeof rules / sizeof *rules, .filter = rules};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+      prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) != 0) {
+    exit(77);
+  }
+  char record[kRecord];
+  for (int turn = 0; turn < 3; ++turn) call(file, fill(record, 0, "plugin_a"), record);
+}
+
+// How many bytes this thread has written, by the kernel's account.
+static long written(void) {
+  char text[512] = {0};
+  const int account = open("/proc/thread-self/io", O_RDONLY);
+  const ssize_t bytes = read(account, text, sizeof text - 1);
+  close(account);
+  const char* const found = bytes > 0 ? strstr(text, "wchar: ") : NULL;
+  if (found == NULL) exit(77);
+  return atol(found + strlen("wchar: "));
+}
+
+// The plugin is used for the first time, and the thread writes nothing but what the plugin does.
+NOINLINE void unhindered(char** words) {
+  void* const library = load(words[3]);
+  const Plugin call = (Plugin)dlsym(library, "plugin_write");
+  outer();
+  char record[kRecord];
+  long before = 0, after = 0;
+  for (int turn = 0; turn < 2; ++turn) {
+    before = after;
+    if (turn == 1) call(file, fill(record, 0, "plugin_a"), record);
+    after = written();
+  }
+  if (after - before != kRecord) exit(6);
+}
+
+static int is_over;
+static void* branches(void* argument) {
+  for (unsigned choices = 0; !__atomic_load_n(&is_over, __ATOMIC_RELAXED); ++choices) {
+    branch(15, choices);
+  }
+  return argument;
+}
+
+static long switches(void) {
+  struct rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_nvcsw;
+}
+
+// A fork past the C library: its child, which has neither waited long nor had to, writes to
+// another file.
+NOINLINE void rawChild(void* library, int other, int number) {
+  const long before = switches();
+  dlclose(library);
+  file = other;
+  records = 2 * number;
+  inner("inner rawChild");
+  WRITE_HERE("rawChild");
+  _exit(switches() - before < 1000 ? 0 : 9);
+}
+
+// While another thread comes from one new place after the other.
+NOINLINE void rawForks(char** words) {
+  void* const library = load(words[4]);
+  const int other = open(words[3], O_RDWR | O_CREAT | O_TRUNC, 0644);
+  outer();
+  pthread_t made;
+  pthread_create(&made, NULL, branches, NULL);
+  int failed = 0;
+  for (int number = 0; number < 40; ++number) {
+    usleep(1000);
+    const pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+    if (child == 0) rawChild(library, other, number);
+    int status = 0;
+    waitpid(child, &status, 0);
+    failed += status != 0;
+  }
+  __atomic_store_n(&is_over, 1, __ATOMIC_RELAXED);
+  pthread_join(made, NULL);
+  if (failed > 0) exit(6);
+  records = 0;
+}
+
 NOINLINE void children(char** words) {
   outer();
   const pid_t child = fork();
@@ -281,6 +437,12 @@ int main(int argc, char** argv) {
       usePlugin(argv[4], "plugin_b");
     }
   }
+  if (strcmp(wanted, "reloads") == 0) reloads(argv);
+  if (strcmp(wanted, "many") == 0) many();
+  if (strcmp(wanted, "limited") == 0) limited(argv);
+  if (strcmp(wanted, "sealed") == 0) sealed(argv);
+  if (strcmp(wanted, "unhindered") == 0) unhindered(argv);
+  if (strcmp(wanted, "raw_forks") == 0) rawForks(argv);
   if (strcmp(wanted, "children") == 0) children(argv);
   if (strcmp(wanted, "killed") == 0) {
     plain();

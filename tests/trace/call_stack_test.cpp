@@ -2,14 +2,17 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
-#include <array>
+#include <algorithm>
 #include <memory>
 #include <random>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "core/wire/settings.hpp"
 #include "trace/runtime/stack/frame_walk.hpp"
 #include "trace/runtime/stack/stack_table.hpp"
+#include "trace/runtime/stack/untold_facts.hpp"
 
 namespace omnio::trace {
 namespace {
@@ -213,55 +216,129 @@ struct Zeroed {
   T* memory;
 };
 
+using Frames = std::vector<wire::StackFrame>;
+
+// The frames that the table has under the hash; none when it has no such stack.
+template <typename Table>
+Frames framesIn(const Table& table, std::uint64_t hash) {
+  wire::StackDefinition definition;
+  const KnownStack stack = table.find(hash);
+  if (!stack || !table.copy(stack, definition)) return {};
+  EXPECT_EQ(definition.number, stack.number);
+  return {definition.frames.begin(), definition.frames.begin() + definition.count};
+}
+
+template <typename Table>
+KnownStack addTo(Table& table, std::uint64_t hash, const Frames& frames) {
+  return table.add(hash, frames.data(), static_cast<std::uint32_t>(frames.size()));
+}
+
+template <typename Table>
+void unload(Table& table, std::uint32_t module) {
+  table.end([module](const wire::StackFrame& frame) { return frame.module == module; });
+}
+
 TEST(StackTable, FindsWhatWasAddedAndNothingElse) {
   const Zeroed<StackTable<64, 1 << 16>> table;
-  EXPECT_EQ(table->find(7), nullptr);
-  const std::array<wire::StackFrame, 2> frames = {{{.module = 1, .offset = 5}, {.module = 2}}};
+  EXPECT_FALSE(table->find(7));
   for (std::uint64_t hash = 1; hash <= 40; ++hash) {
-    const KnownStack* const added = table->add(hash * 64, frames.data(), 1 + hash % 2);  // one slot
-    ASSERT_NE(added, nullptr);
-    EXPECT_EQ(added->number, hash);
-    EXPECT_EQ(table->find(hash * 64), added);
-    EXPECT_EQ(added->count, 1 + hash % 2);
-    EXPECT_EQ(added->frames()[0], frames[0]);
+    const Frames frames(1 + hash % 2, {.module = 1, .offset = hash});
+    EXPECT_EQ(addTo(*table.memory, hash * 64, frames).number, hash);  // in one slot
+    EXPECT_EQ(table->find(hash * 64).number, hash);
+    EXPECT_EQ(framesIn(*table.memory, hash * 64), frames);
   }
-  EXPECT_EQ(table->find(41 * 64), nullptr);
+  EXPECT_FALSE(table->find(41 * 64));
 }
 
 TEST(StackTable, WhenItIsFullTakesNoMoreAndKeepsWhatItHas) {
   using Table = StackTable<64, 1 << 16>;
   const Zeroed<Table> table;
-  const wire::StackFrame frame{.module = 1, .offset = 1};
+  const Frames frames = {{.module = 1, .offset = 1}};
   for (std::uint64_t hash = 1; hash <= Table::kMostStacks; ++hash) {
-    ASSERT_NE(table->add(hash, &frame, 1), nullptr);
+    ASSERT_TRUE(addTo(*table.memory, hash, frames));
   }
-  EXPECT_EQ(table->add(1000, &frame, 1), nullptr);
-  EXPECT_EQ(table->find(1000), nullptr);
+  EXPECT_FALSE(addTo(*table.memory, 1000, frames));
+  EXPECT_FALSE(table->find(1000));
   for (std::uint64_t hash = 1; hash <= Table::kMostStacks; ++hash) {
-    EXPECT_NE(table->find(hash), nullptr);
+    EXPECT_EQ(framesIn(*table.memory, hash), frames);
   }
 }
 
 TEST(StackTable, WhenItsMemoryIsFullTakesNoMore) {
   const Zeroed<StackTable<64, 256>> table;
-  const std::array<wire::StackFrame, 16> frames{};
-  EXPECT_EQ(table->add(1, frames.data(), 16), nullptr);
-  EXPECT_NE(table->add(1, frames.data(), 8), nullptr);
-  EXPECT_EQ(table->add(2, frames.data(), 8), nullptr);
-  EXPECT_EQ(table->find(2), nullptr);
+  EXPECT_FALSE(addTo(*table.memory, 1, Frames(16)));
+  EXPECT_TRUE(addTo(*table.memory, 1, Frames(14)));
+  EXPECT_FALSE(addTo(*table.memory, 2, Frames(1)));
+  EXPECT_FALSE(table->find(2));
+  EXPECT_EQ(framesIn(*table.memory, 1).size(), 14U);
 }
 
 TEST(StackTable, StacksOfAModuleThatIsGoneAreLearntAnew) {
   const Zeroed<StackTable<64, 1 << 16>> table;
-  const std::array<wire::StackFrame, 2> both = {{{.module = 1, .offset = 5}, {.module = 2}}};
-  const KnownStack* const old = table->add(10, both.data(), 2);
-  const KnownStack* const other = table->add(11, both.data(), 1);
-  table->end(2);
-  EXPECT_EQ(table->find(10), nullptr);
-  EXPECT_EQ(table->find(11), other);
-  const KnownStack* const fresh = table->add(10, both.data(), 2);
-  EXPECT_EQ(table->find(10), fresh);
-  EXPECT_NE(fresh->number, old->number);
+  const Frames both = {{.module = 1, .offset = 5}, {.module = 2}};
+  const KnownStack old = addTo(*table.memory, 10, both);
+  const KnownStack other = addTo(*table.memory, 11, {both[0]});
+  unload(*table.memory, 2);
+  EXPECT_FALSE(table->find(10));
+  EXPECT_TRUE(table->hasOver(10));
+  EXPECT_EQ(table->find(11).number, other.number);
+  EXPECT_FALSE(table->hasOver(11));
+  const Frames others = {{.module = 1, .offset = 5}, {.module = 3}};
+  const KnownStack fresh = addTo(*table.memory, 10, others);
+  EXPECT_EQ(table->find(10).number, fresh.number);
+  EXPECT_EQ(framesIn(*table.memory, 10), others);
+  EXPECT_NE(fresh.number, old.number);
+  EXPECT_NE(fresh.number, other.number);
+}
+
+TEST(StackTable, AStackWhoseModulesComeBackHasItsNumberAgain) {
+  const Zeroed<StackTable<64, 1 << 16>> table;
+  const Frames both = {{.module = 1, .offset = 5}, {.module = 2}};
+  const KnownStack old = addTo(*table.memory, 10, both);
+  for (int turn = 0; turn < 1000; ++turn) {
+    unload(*table.memory, 2);
+    ASSERT_FALSE(table->find(10));
+    ASSERT_EQ(addTo(*table.memory, 10, both).number, old.number);
+    ASSERT_EQ(table->find(10).number, old.number);
+  }
+}
+
+// Modules at one place in turn, and modules at new places each time.
+TEST(StackTable, StacksThatAreOverMakeRoomForOthers) {
+  using Table = StackTable<64, 4096>;
+  const Zeroed<Table> table;
+  const Frames kept = {{.module = 1, .offset = 7}, {.module = 1, .offset = 8}};
+  addTo(*table.memory, 1, kept);
+  std::uint32_t last = 0;
+  for (std::uint32_t module = 2; module < 5000; ++module) {
+    for (std::uint64_t place = 0; place < 20; ++place) {
+      const std::uint64_t hash = place < 10 ? 100 + place : module * 1000 + place;
+      const Frames frames(1 + place % 5, {.module = module, .offset = place});
+      const KnownStack added = addTo(*table.memory, hash, frames);
+      ASSERT_TRUE(added) << module << ' ' << place;
+      ASSERT_GT(added.number, last);
+      last = added.number;
+      ASSERT_EQ(framesIn(*table.memory, hash), frames);
+      ASSERT_EQ(framesIn(*table.memory, 1), kept);
+    }
+    unload(*table.memory, module);
+  }
+}
+
+TEST(StackTable, WhatWasFoundBeforeItsMemoryWasUsedAgainIsNotCopied) {
+  using Table = StackTable<64, 1 << 16>;
+  const Zeroed<Table> table;
+  addTo(*table.memory, 1, {{.module = 1, .offset = 1}});
+  addTo(*table.memory, 2, {{.module = 2, .offset = 2}});
+  const KnownStack gone = table->find(1);
+  unload(*table.memory, 1);
+  wire::StackDefinition definition;
+  EXPECT_TRUE(table->copy(gone, definition));  // it still is what it was
+  for (std::uint64_t hash = 100; hash < 100 + Table::kMostStacks; ++hash) {
+    addTo(*table.memory, hash, {{.module = 3, .offset = hash}});
+  }
+  EXPECT_FALSE(table->copy(gone, definition));
+  EXPECT_EQ(framesIn(*table.memory, 2), (Frames{{.module = 2, .offset = 2}}));
 }
 
 TEST(AddressSet, HasWhatItTookUntilItIsFull) {
@@ -275,6 +352,79 @@ TEST(AddressSet, HasWhatItTookUntilItIsFull) {
   EXPECT_FALSE(set->has(99));
   for (std::uintptr_t address = 1; address <= 12; ++address) EXPECT_TRUE(set->has(address << 50));
   EXPECT_FALSE(set->isEmpty());
+}
+
+TEST(AddressSet, HasWhatWasNotRemoved) {
+  const Zeroed<AddressSet<16>> set;
+  std::set<std::uintptr_t> wanted;
+  std::mt19937_64 random(1);
+  constexpr std::uintptr_t kMost = 40;
+  for (int turn = 0; turn < 20000; ++turn) {
+    if (random() % 4 == 0) {
+      const std::uintptr_t begin = 1 + random() % kMost;
+      const auto isGone = [begin](std::uintptr_t address) {
+        return address >= begin && address < begin + 5;
+      };
+      set->removeIf(isGone);
+      std::erase_if(wanted, isGone);
+    } else {
+      const std::uintptr_t address = 1 + random() % kMost;
+      if (set->add(address)) wanted.insert(address);
+    }
+    ASSERT_EQ(set->isEmpty(), wanted.empty());
+    for (std::uintptr_t address = 1; address <= kMost + 5; ++address) {
+      ASSERT_EQ(set->has(address), wanted.contains(address)) << turn << ' ' << address;
+    }
+  }
+  EXPECT_FALSE(wanted.empty());
+}
+
+// Facts as the log has them.
+std::string words(const char* data, std::size_t bytes) {
+  std::string text(data, bytes);
+  std::replace(text.begin(), text.end(), '\0', '|');
+  return text;
+}
+
+TEST(UntoldFacts, AreCopiedUntilTheyAreTold) {
+  const Zeroed<UntoldFacts<256>> facts;
+  EXPECT_TRUE(facts->isEmpty());
+  EXPECT_TRUE(facts->add("a", "one"));
+  EXPECT_TRUE(facts->add("b", ""));
+  char out[256];
+  auto copied = facts->copy(out, sizeof out);
+  EXPECT_EQ(words(out, copied.bytes), "a|one|b||");
+  EXPECT_TRUE(facts->add("c", "three"));
+  // Again, until the log has them.
+  copied = facts->copy(out, sizeof out);
+  EXPECT_EQ(words(out, copied.bytes), "a|one|b||c|three|");
+  const auto first = facts->copy(out, 7);
+  EXPECT_EQ(words(out, first.bytes), "a|one|");
+  facts->told(first);
+  facts->told(first);  // by another who wrote the same
+  const auto rest = facts->copy(out, sizeof out);
+  EXPECT_EQ(words(out, rest.bytes), "b||c|three|");
+  facts->told(rest);
+  facts->told(copied);
+  EXPECT_TRUE(facts->isEmpty());
+}
+
+TEST(UntoldFacts, WhatFindsNoRoomIsRefusedUntilOthersAreTold) {
+  const Zeroed<UntoldFacts<64>> facts;
+  const std::string value(20, 'x');
+  EXPECT_FALSE(facts->add("a", std::string(60, 'x')));
+  char out[64];
+  for (int turn = 0; turn < 100; ++turn) {
+    ASSERT_TRUE(facts->add("a", value));
+    ASSERT_TRUE(facts->add("b", value));
+    ASSERT_FALSE(facts->add("c", value));
+    facts->told(facts->copy(out, 30));
+    ASSERT_TRUE(facts->add("d", value));
+    const auto rest = facts->copy(out, sizeof out);
+    ASSERT_EQ(words(out, rest.bytes), "b|" + value + "|d|" + value + "|");
+    facts->told(rest);
+    ASSERT_TRUE(facts->isEmpty());
+  }
 }
 
 TEST(FramesSetting, IsANumberOrAWord) {

@@ -8,7 +8,9 @@
 #include <array>
 #include <atomic>
 #include <barrier>
+#include <cstdlib>
 #include <map>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -16,6 +18,7 @@
 #include "tests/trace/recording.hpp"
 #include "tests/trace/started_fixture.hpp"
 #include "trace/runtime/recording_switch.hpp"
+#include "trace/runtime/stack/stack_table.hpp"
 #include "trace/runtime/sys/raw_syscall.hpp"
 
 namespace omnio::trace {
@@ -151,6 +154,51 @@ TEST_F(Races, StoppingAndStarting) {
     came_back |= event.numbers[1] == 1000000;
   }
   EXPECT_TRUE(came_back);
+}
+
+// Threads search stacks and copy them while another unloads their modules and uses their memory
+// again.
+TEST(StackTableRaces, ACopyIsWholeOrRefused) {
+  using Table = StackTable<1024, 1 << 15>;
+  const std::unique_ptr<void, decltype(&std::free)> memory(std::calloc(1, sizeof(Table)),
+                                                           std::free);
+  auto& table = *static_cast<Table*>(memory.get());
+  constexpr std::uint64_t kHashes = 400;
+  constexpr int kTurns = 300;
+  std::atomic<bool> is_over{false};
+  std::atomic<std::uint64_t> copied{0};
+  std::vector<std::thread> readers;
+  for (std::ptrdiff_t t = 1; t < kThreads; ++t) {
+    readers.emplace_back([&] {
+      wire::StackDefinition definition;
+      while (!is_over.load()) {
+        for (std::uint64_t hash = 1; hash <= kHashes; ++hash) {
+          const KnownStack stack = table.find(hash);
+          if (!stack || !table.copy(stack, definition)) continue;
+          ASSERT_EQ(definition.count, 1 + hash % 7);
+          for (std::uint32_t i = 0; i < definition.count; ++i) {
+            ASSERT_EQ(definition.frames[i].offset, hash * 1000 + i);
+            ASSERT_EQ(definition.frames[i].module, definition.frames[0].module);
+          }
+          copied.fetch_add(1);
+        }
+      }
+    });
+  }
+  std::vector<wire::StackFrame> frames;
+  for (std::uint32_t turn = 0; turn < kTurns || copied.load() == 0; ++turn) {
+    for (std::uint64_t hash = 1; hash <= kHashes; ++hash) {
+      // Half of them have new hashes from turn to turn, so that all memory is used again.
+      if (hash > kHashes / 2 && hash % 8 != turn % 8) continue;
+      frames.assign(1 + hash % 7, {.module = 1 + turn});
+      for (std::size_t i = 0; i < frames.size(); ++i) frames[i].offset = hash * 1000 + i;
+      ASSERT_TRUE(table.find(hash) ||
+                  table.add(hash, frames.data(), static_cast<std::uint32_t>(frames.size())));
+    }
+    table.end([turn](const wire::StackFrame& frame) { return frame.module == 1 + turn; });
+  }
+  is_over.store(true);
+  for (std::thread& reader : readers) reader.join();
 }
 
 }  // namespace

@@ -102,12 +102,13 @@ void tellMovedBytes() {
   appendFact(wire::info::kMovedBytes, text.words());
 }
 
-void tellMovedBytesNowAndThen() {
-  if (!hasContainer()) return;
+bool tellMovedBytesNowAndThen() {
+  if (!hasContainer()) return false;
   const std::uint64_t now = wire::systemNs(CLOCK_MONOTONIC);
   std::uint64_t last = last_told_ns.load(std::memory_order_relaxed);
-  if (now < last + kBetweenNs || !last_told_ns.compare_exchange_strong(last, now)) return;
+  if (now < last + kBetweenNs || !last_told_ns.compare_exchange_strong(last, now)) return false;
   tellMovedBytes();
+  return true;
 }
 
 void countRing() { uring_rings.fetch_add(1, std::memory_order_relaxed); }

@@ -24,7 +24,8 @@ void countNotFollowed();
 // Writes the account of now into the container, which there has to be.
 void tellMovedBytes();
 // The same, unless that was done within the last second: what a process that is killed has left.
-void tellMovedBytesNowAndThen();
+// Returns whether it was due.
+bool tellMovedBytesNowAndThen();
 
 // A child was started or waited for: the kernel adds its bytes to this process's own.
 void countChild();

@@ -229,6 +229,7 @@ void finish(wire::AccountState state) {
   }
   finishStops();
   tellStalledTime();
+  tellModules();
   tellLostStacks();
   bool all = writeOutAll();
   // Behind what was just written, which a parent that waits for this process takes over.

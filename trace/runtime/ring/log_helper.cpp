@@ -11,6 +11,7 @@
 #include "trace/runtime/process.hpp"
 #include "trace/runtime/ring/container_writer.hpp"
 #include "trace/runtime/ring/ring.hpp"
+#include "trace/runtime/stack/call_stack.hpp"
 #include "trace/runtime/sys/own_clone.hpp"
 #include "trace/runtime/sys/raw_syscall.hpp"
 #include "trace/runtime/sys/waiting.hpp"
@@ -55,6 +56,7 @@ long work(void* /*nothing*/) {
   openContainer();
   while (!is_to_stop.load()) {
     const std::uint32_t seen = handed_over.load();
+    tellModules();
     if (writeHandedOver()) {
       wakeOn(came_free);
     } else {

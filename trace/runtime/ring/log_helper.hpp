@@ -33,7 +33,7 @@ class LogHelper {
   // In a forked child, which has no such thread.
   static void forget();
 
-  // A ring has been handed over. From any thread.
+  // A ring has been handed over, or modules are to be told. From any thread.
   static void wake();
   // Waits a moment for a ring to come free.
   static void awaitRing();

@@ -11,6 +11,7 @@
 #include "trace/runtime/ring/container_writer.hpp"
 #include "trace/runtime/ring/log_helper.hpp"
 #include "trace/runtime/ring/ring_memory.hpp"
+#include "trace/runtime/stack/call_stack.hpp"
 #include "trace/runtime/sys/raw_syscall.hpp"
 #include "trace/runtime/sys/thread_sanitizer.hpp"
 #include "trace/runtime/sys/waiting.hpp"
@@ -116,12 +117,18 @@ void empty(Ring& ring) {
   ring.header.progress.store(0);
 }
 
+// Facts that go with what was recorded: a process that is killed does not come to finish().
+void tellFacts() {
+  tellModules();
+  if (tellMovedBytesNowAndThen()) tellLostStacks();
+}
+
 // The same for a thread that waits for it, and a new chunk in the empty ring.
 void emptyInto(Ring& ring, Thread& self, unsigned lane) {
   const std::uint64_t before = wire::systemNs(CLOCK_MONOTONIC);
   empty(ring);
   LogHelper::noteWrite(wire::systemNs(CLOCK_MONOTONIC) - before);
-  tellMovedBytesNowAndThen();
+  tellFacts();
   beginChunk(ring, self, lane, ring.data());
 }
 
@@ -129,7 +136,7 @@ void emptyInto(Ring& ring, Thread& self, unsigned lane) {
 void freeRing(Ring& ring) {
   const RingClaim claim(ring);
   empty(ring);
-  tellMovedBytesNowAndThen();
+  tellFacts();
   ring.chunk = nullptr;
   ring.cursor = nullptr;
   ring.events = 0;

@@ -7,12 +7,14 @@
 #include "core/wire/info.hpp"
 #include "trace/runtime/process.hpp"
 #include "trace/runtime/ring/container_writer.hpp"
+#include "trace/runtime/ring/log_helper.hpp"
 #include "trace/runtime/ring/ring.hpp"
 #include "trace/runtime/stack/frame_walk.hpp"
 #include "trace/runtime/stack/modules.hpp"
 #include "trace/runtime/stack/stack_table.hpp"
 #include "trace/runtime/sys/raw_syscall.hpp"
 #include "trace/runtime/sys/resource_limits.hpp"
+#include "trace/runtime/sys/scratch.hpp"
 #include "trace/runtime/sys/waiting.hpp"
 
 // Of the linker: where this library, or this program, begins.
@@ -28,14 +30,24 @@ struct Stacks {
   std::atomic<bool> is_full{false};
 };
 std::atomic<Stacks*> stacks{nullptr};
+std::atomic<bool> has_untold{false};
 std::atomic<std::uint64_t> lost{0};
 
-// The right to add to them, with signals held. Not given when its holder does not go on.
+// Why the walk takes the return address alone from now on.
+enum class Shortened : std::uint8_t { kNo, kUnreadable, kTooManyPlaces };
+std::atomic<Shortened> shortened{Shortened::kNo};
+void shorten(Shortened why) {
+  shortened.store(why);
+  callstack_depth.store(1);
+}
+
+// The right to add to them, with signals held. Not given when its holder does not go on: that is
+// waited for once, and not at all where events are dropped rather than waited for.
 std::atomic<bool> is_claimed{false};
+std::atomic<bool> is_stuck{false};
 class StackClaim {
  public:
-  StackClaim()
-      : is_ours_(waitWhile([] { return is_claimed.exchange(true, std::memory_order_acquire); })) {}
+  StackClaim() : is_ours_(take()) { is_stuck.store(!is_ours_, std::memory_order_relaxed); }
   ~StackClaim() {
     if (is_ours_) is_claimed.store(false, std::memory_order_release);
   }
@@ -44,6 +56,18 @@ class StackClaim {
   explicit operator bool() const { return is_ours_; }
 
  private:
+  static bool take() {
+    const auto isTaken = [] { return is_claimed.exchange(true, std::memory_order_acquire); };
+    if (is_stuck.load(std::memory_order_relaxed)) return !isTaken();
+    if (!LogHelper::dropsEvents()) return waitWhile(isTaken);
+    constexpr int kYields = 100;
+    for (int i = 0; i < kYields; ++i) {
+      if (!isTaken()) return true;
+      rawSyscall(SYS_sched_yield);
+    }
+    return false;
+  }
+
   const HeldSignals held_{};
   const bool is_ours_;
 };
@@ -149,9 +173,20 @@ void extendFirst(Thread& self, std::uintptr_t here) {
 
 enum class Learnt : std::uint8_t { kStack, kEnd, kNothing };
 
-// Looks at a stack that is not known. Where what was taken for a frame is not one, that is noted,
-// and the stack has to be walked anew (kEnd).
-[[gnu::noinline]] Learnt learn(const Walked& walked, const KnownStack*& stack) {
+// A signal handler may fork, and leave the child in the middle of a search with other tables. So
+// where a stack was found goes with it.
+struct Search {
+  const Stacks* in = nullptr;
+  KnownStack stack;
+  bool was_new = false;
+
+  void look(const Stacks* known, std::uint64_t hash) {
+    in = known;
+    stack = known == nullptr ? KnownStack{} : known->table.find(hash);
+  }
+};
+
+Learnt learnUnderClaim(const Walked& walked, Search& found) {
   const StackClaim claim;
   if (!claim) return Learnt::kNothing;
   const SpareDescriptors spare;
@@ -161,41 +196,59 @@ enum class Learnt : std::uint8_t { kStack, kEnd, kNothing };
     if (known == nullptr) return Learnt::kNothing;
     stacks.store(known, std::memory_order_release);
   }
-  stack = known->table.find(walked.hash);  // another thread may have been quicker
-  if (stack != nullptr) return Learnt::kStack;
+  found.look(known, walked.hash);  // another thread may have been quicker
+  if (found.stack) return Learnt::kStack;
   wire::StackFrame frames[wire::kMostFrames];
   for (std::uint32_t i = 0; i < walked.count; ++i) {
     const std::uintptr_t address = walked.addresses[i];
     const Modules::Found found = known->modules.find(address, frames[i]);
+    if (!known->modules.untold().isEmpty()) has_untold.store(true, std::memory_order_relaxed);
     if (i == 0) continue;  // where the call returns to is known for sure
     const bool is_frame = found == Modules::Found::kExecutable && isBehindCall(address);
     if (is_frame) continue;
-    const bool is_noted =
-        found != Modules::Found::kNotKnown && known->ends.add(walked.addresses[i - 1]);
-    if (!is_noted) callstack_depth.store(1);  // what is a frame cannot be told
+    if (found == Modules::Found::kNotKnown) {
+      shorten(Shortened::kUnreadable);  // what is a frame cannot be told
+    } else if (!known->ends.add(walked.addresses[i - 1])) {
+      shorten(Shortened::kTooManyPlaces);
+    }
     return Learnt::kEnd;
   }
-  stack = known->table.add(walked.hash, frames, walked.count);
-  if (stack == nullptr) known->is_full.store(true, std::memory_order_relaxed);
-  return stack != nullptr ? Learnt::kStack : Learnt::kNothing;
+  found.stack = known->table.add(walked.hash, frames, walked.count);
+  if (!found.stack) known->is_full.store(true, std::memory_order_relaxed);
+  return found.stack ? Learnt::kStack : Learnt::kNothing;
 }
 
-struct Search {
-  const KnownStack* stack = nullptr;
-  bool was_new = false;
-};
+// Looks at a stack that is not known. Where what was taken for a frame is not one, that is noted,
+// and the stack has to be walked anew (kEnd).
+[[gnu::noinline]] Learnt learn(const Walked& walked, Search& found) {
+  const Learnt learnt = learnUnderClaim(walked, found);
+  if (!has_untold.load(std::memory_order_relaxed)) return learnt;
+  // Before the event, so that a process that is killed has told it, unless its log is slow or not
+  // to be waited for.
+  if (LogHelper::isWanted() && LogHelper::start()) {
+    LogHelper::wake();
+  } else {
+    tellModules();
+  }
+  return learnt;
+}
+
+// Whether the table lacks room for the stack, and looking at it closely would be in vain.
+bool hasNoRoom(const Stacks* known, const Walked& walked) {
+  return known != nullptr && known->is_full.load(std::memory_order_relaxed) &&
+         !known->table.hasOver(walked.hash);
+}
 
 [[gnu::always_inline]] inline Search search(Thread& self, std::uintptr_t frame) {
   Walked walked;
+  Search result;
   const Stacks* known = stacks.load(std::memory_order_acquire);
   walk(self, known, frame, walked);
-  Search result;
-  if (known != nullptr) [[likely]]
-    result.stack = known->table.find(walked.hash);
-  while (result.stack == nullptr) [[unlikely]] {
-      const bool is_full = known != nullptr && known->is_full.load(std::memory_order_relaxed);
+  result.look(known, walked.hash);
+  while (!result.stack) [[unlikely]] {
+      const bool is_full = hasNoRoom(known, walked);
       result.was_new = !is_full;
-      const Learnt learnt = is_full ? Learnt::kNothing : learn(walked, result.stack);
+      const Learnt learnt = is_full ? Learnt::kNothing : learn(walked, result);
       if (learnt == Learnt::kNothing) {
         lost.fetch_add(1, std::memory_order_relaxed);
         break;
@@ -209,7 +262,7 @@ struct Search {
           self.mpi_base = 0;
           walk(self, known, frame, walked);
         }
-        result.stack = known->table.find(walked.hash);
+        result.look(known, walked.hash);
       }
     }
   return result;
@@ -222,18 +275,27 @@ struct Search {
 }  // namespace
 
 [[gnu::noinline]] bool putStack(Ring& ring, Thread& self) {
-  const Search found = search(self, ownFrame());
+  Search found = search(self, ownFrame());
   char* out = ring.cursor;
-  std::uint32_t number = 0;
-  if (found.stack != nullptr) {
-    number = found.stack->number;
-    std::uint32_t& defined = ring.stacks[number % wire::StackPrediction::kSlots];
-    if (defined != number) {
-      out = wire::encodeStack(out, number, found.stack->frames(), found.stack->count);
-      defined = number;
+  const auto isDefined = [&ring, &found] {
+    return ring.stacks[found.stack.number % wire::StackPrediction::kSlots] == found.stack.number;
+  };
+  if (found.stack && !isDefined()) {
+    wire::StackDefinition definition;
+    // Where another thread has just used its memory again, it is there anew after a second search.
+    if (!found.in->table.copy(found.stack, definition)) {
+      found = search(self, ownFrame());
+      if (found.stack && !found.in->table.copy(found.stack, definition)) {
+        lost.fetch_add(1, std::memory_order_relaxed);
+        found.stack = {};
+      }
+    }
+    if (found.stack && !isDefined()) {
+      out = wire::encodeStack(out, definition.number, definition.frames.data(), definition.count);
+      ring.stacks[definition.number % wire::StackPrediction::kSlots] = definition.number;
     }
   }
-  ring.cursor = wire::encodeStackUse(out, number, ring.prediction.stack);
+  ring.cursor = wire::encodeStackUse(out, found.stack.number, ring.prediction.stack);
   return found.was_new;
 }
 
@@ -241,29 +303,70 @@ struct Search {
   Walked walked;
   const Stacks* const known = stacks.load(std::memory_order_acquire);
   walk(self, known, ownFrame(), walked);
-  const KnownStack* const stack = known == nullptr ? nullptr : known->table.find(walked.hash);
-  asm volatile("" : : "r"(stack), "r"(walked.hash) : "memory");
+  const KnownStack stack = known == nullptr ? KnownStack{} : known->table.find(walked.hash);
+  asm volatile("" : : "r"(stack.number), "r"(walked.hash) : "memory");
 }
 
 void forgetUnloadedModules() {
   if (stacks.load(std::memory_order_acquire) == nullptr) return;
+  // In a forked child without an event they are still its parent's, and so may be the claim.
+  if (process.epoch_page->load(std::memory_order_relaxed) == 0) return;
   const StackClaim claim;
   if (!claim) return;
   const SpareDescriptors spare;
   Stacks& known = *stacks.load(std::memory_order_relaxed);
-  known.modules.refresh([&known](std::uint32_t module) { known.table.end(module); });
+  known.modules.refresh([&known](const Modules::GoneModules& gone) {
+    known.table.end([&gone](const wire::StackFrame& frame) { return gone.have(frame); });
+    known.ends.removeIf([&gone](std::uintptr_t address) { return gone.hold(address); });
+    known.is_full.store(false, std::memory_order_relaxed);
+  });
+}
+
+void tellModules() {
+  if (!has_untold.load(std::memory_order_relaxed)) return;
+  constexpr std::size_t kBytes = 16 * 1024;
+  const Scratch<char, 1> memory(kBytes);
+  if (!memory) return;
+  Modules::Untold::Copied facts;
+  while (true) {
+    {
+      const StackClaim claim;
+      Stacks* const known = stacks.load(std::memory_order_relaxed);
+      if (!claim || known == nullptr) return;
+      known->modules.untold().told(facts);
+      facts = known->modules.untold().copy(memory.data(), kBytes);
+      if (facts.count == 0) has_untold.store(false, std::memory_order_relaxed);
+    }
+    if (facts.count == 0 || !appendInfo(memory.data(), facts.bytes)) return;
+  }
 }
 
 void forgetStacks(bool is_in_use) {
   Stacks* const known = stacks.exchange(nullptr);
   if (known != nullptr && !is_in_use) unmap(known, sizeof *known);
+  has_untold.store(false);
   lost.store(0);
   is_claimed.store(false);
+  is_stuck.store(false);
+  // What its parent could not find out, the child may.
+  shortened.store(Shortened::kNo);
+  callstack_depth.store(process.settings.callstack);
 }
 
 void tellLostStacks() {
-  if (const std::uint64_t count = lost.load(); count > 0 && hasContainer()) {
+  if (!hasContainer()) return;
+  if (const std::uint64_t count = lost.load(); count > 0) {
     appendFact(wire::info::kStacksLost, count);
+  }
+  switch (shortened.load()) {
+    case Shortened::kNo:
+      break;
+    case Shortened::kUnreadable:
+      appendFact(wire::info::kStacksShortened, "which files its code is in could not be read");
+      break;
+    case Shortened::kTooManyPlaces:
+      appendFact(wire::info::kStacksShortened, "too many places have no frame pointer");
+      break;
   }
 }
 

@@ -28,10 +28,13 @@ void findStack(Thread& self);
 
 // A library may have been unloaded, and another may be loaded in its place.
 void forgetUnloadedModules();
+// Writes to the log which modules the stacks lie in, as far as it does not have that yet.
+void tellModules();
 // In a forked child: its log has to be told all modules anew. `is_in_use`: the thread is in the
 // middle of a record.
 void forgetStacks(bool is_in_use);
-// Tells the log how many events have no stack since there were too many.
+// Tells the log how many events have no stack since it could not be kept, and why stacks have one
+// frame from some moment on, if they do.
 void tellLostStacks();
 
 }  // namespace omnio::trace

@@ -5,15 +5,25 @@
 #include <cstring>
 #include <string_view>
 
+#include "core/wire/checksum.hpp"
 #include "core/wire/info.hpp"
 #include "trace/runtime/process.hpp"
-#include "trace/runtime/ring/container_writer.hpp"
 #include "trace/runtime/sys/own_clone.hpp"
 #include "trace/runtime/sys/raw_syscall.hpp"
 #include "trace/runtime/sys/scratch.hpp"
 #include "trace/runtime/sys/text.hpp"
 
 namespace omnio::trace {
+
+constexpr std::size_t kIdBytes = 32;  // of a build id: 20 as a rule
+
+// What the file of a module says.
+struct ElfFacts {
+  std::uint64_t load = 0;
+  unsigned char id[kIdBytes] = {};
+  std::size_t id_bytes = 0;
+};
+
 namespace {
 
 // A line of /proc/self/maps.
@@ -141,14 +151,6 @@ class OwnMemory {
   const long fd_;
 };
 
-constexpr std::size_t kIdBytes = 32;  // of a build id: 20 as a rule
-
-struct ElfFacts {
-  std::uint64_t load = 0;
-  unsigned char id[kIdBytes] = {};
-  std::size_t id_bytes = 0;
-};
-
 void takeBuildId(const OwnMemory& memory, std::uint64_t from, std::uint64_t bytes,
                  ElfFacts& facts) {
   unsigned char notes[512];
@@ -200,27 +202,65 @@ void readElf(std::uintptr_t first, ElfFacts& facts) {
   });
 }
 
-void tell(std::uint32_t number, const ElfFacts& facts, std::string_view path) {
+// The file, with another content another number; 0 where the content is not known.
+std::uint64_t identityOf(const ElfFacts& facts, std::string_view path) {
+  if (facts.id_bytes == 0) return 0;
+  const std::uint64_t sum = wire::checksum(facts.id, facts.id_bytes) * wire::kGoldenStep ^
+                            wire::checksum(path.data(), path.size());
+  return sum == 0 ? 1 : sum;
+}
+
+// False when it finds no room.
+bool noteFact(Modules::Untold& untold, std::uint32_t number, const ElfFacts& facts,
+              std::string_view path) {
   constexpr std::size_t kBytes = 4096 + 256;
   const Scratch<char, 1> memory(kBytes);
-  if (!memory) return;
+  if (!memory) return false;
   Text value(memory.data(), kBytes);
   value.putHex(facts.load, 1).putByte(' ');
   if (facts.id_bytes == 0) value.putByte('-');
   for (std::size_t i = 0; i < facts.id_bytes; ++i) value.putHex(facts.id[i], 2);
   value.putByte(' ').put(path);
   char key[32];
-  appendFact(Text(key, sizeof key).put(wire::info::kModulePrefix).putNumber(number).words(),
-             value.words());
+  return untold.add(Text(key, sizeof key).put(wire::info::kModulePrefix).putNumber(number).words(),
+                    value.words());
 }
 
 }  // namespace
 
 const Modules::Module* Modules::known(std::uintptr_t address) const {
   for (std::uint32_t i = 0; i < count_; ++i) {
-    if (address - modules_[i].begin < modules_[i].end - modules_[i].begin) return &modules_[i];
+    if (!modules_[i].is_gone && modules_[i].holds(address)) return &modules_[i];
   }
   return nullptr;
+}
+
+const Modules::Module* Modules::add(const Module& module, const ElfFacts& facts,
+                                    std::string_view path) {
+  const bool is_of_file = module.inode != 0 || !path.empty();
+  const std::uint64_t identity = is_of_file ? identityOf(facts, path) : 0;
+  // Those that are gone and may come back are kept as long as there is room.
+  Module* place = count_ < kMost ? &modules_[count_] : nullptr;
+  std::uint32_t number = 0;
+  for (std::uint32_t i = 0; i < count_; ++i) {
+    Module& other = modules_[i];
+    if (!other.is_gone) continue;
+    if (other.identity == 0 || place == nullptr) place = &other;
+    if (identity == 0 || other.identity != identity) continue;
+    place = &other;
+    number = other.number;
+    break;
+  }
+  if (place == nullptr) return nullptr;
+  if (number == 0 && is_of_file) {
+    if (!noteFact(untold_, last_number_ + 1, facts, path)) return nullptr;
+    number = ++last_number_;
+  }
+  if (place == &modules_[count_]) ++count_;
+  *place = module;
+  place->identity = identity;
+  place->number = number;
+  return place;
 }
 
 Modules::Found Modules::find(std::uintptr_t address, wire::StackFrame& frame) {
@@ -231,7 +271,6 @@ Modules::Found Modules::find(std::uintptr_t address, wire::StackFrame& frame) {
   };
   frame = {.module = 0, .offset = address};
   if (const Module* const module = known(address)) return at(*module);
-  if (count_ == kMost) return Found::kNotKnown;
   Mapping first;  // the last one that begins with the beginning of a file
   Mapping found;
   constexpr std::size_t kPathBytes = 4096 + 16;
@@ -252,17 +291,16 @@ Modules::Found Modules::find(std::uintptr_t address, wire::StackFrame& frame) {
   // The kernel's own page has a name; code that the program made while it ran has none.
   constexpr std::string_view kVdso = "[vdso]";
   ElfFacts facts{.load = found.begin - found.offset};
+  std::string_view name;
   if (found.inode != 0 || path.words() == kVdso) {
     readElf(found.inode == 0 ? found.begin : first.isOf(found) ? first.begin : 0, facts);
-    module.number = ++last_number_;
     module.load = facts.load;
+    name = path.words();
     constexpr std::string_view kDeleted = " (deleted)";
-    std::string_view name = path.words();
     if (name.ends_with(kDeleted)) name.remove_suffix(kDeleted.size());
-    tell(module.number, facts, name);
   }
-  modules_[count_++] = module;
-  return at(module);
+  const Module* const added = add(module, facts, name);
+  return added == nullptr ? Found::kNotKnown : at(*added);
 }
 
 bool Modules::markThose(bool* is_there) const {
@@ -270,6 +308,7 @@ bool Modules::markThose(bool* is_there) const {
     if (!mapping.is_executable) return true;
     for (std::uint32_t i = 0; i < count_; ++i) {
       const Module& module = modules_[i];
+      if (module.is_gone) continue;
       // A mapping that the program has made of its own may have grown.
       if (module.begin == mapping.begin && module.inode == mapping.inode &&
           module.device == mapping.device && module.end <= mapping.end) {

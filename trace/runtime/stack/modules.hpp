@@ -7,53 +7,100 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "core/wire/call_stack.hpp"
 #include "trace/runtime/stack/frame_walk.hpp"
+#include "trace/runtime/stack/untold_facts.hpp"
 
 namespace omnio::trace {
+
+struct ElfFacts;
 
 class Modules {
  public:
   enum class Found : std::uint8_t {
     kExecutable,
     kNot,       // no code is there
-    kNotKnown,  // the kernel does not tell
+    kNotKnown,  // the kernel does not tell, or there are too many
   };
-  // What the address is in. A module that is new is told to the log, before any event refers to it.
+  // Finds what the address is in. A module that is new becomes a fact that the log is to be told. A
+  // module that comes back has the number that it had.
   Found find(std::uintptr_t address, wire::StackFrame& frame);
 
-  // Some may have been unloaded: forgets those that are no longer where they were, and calls
-  // `gone(number)` for each.
+  // Some may have been unloaded: looks which are no longer where they were. When there are any,
+  // calls `gone(gone_modules)`.
   template <typename Gone>
   void refresh(Gone gone) {
     if (count_ == 0) return;
     bool is_there[kMost] = {};
     if (!markThose(is_there)) return;
-    std::uint32_t kept = 0;
+    GoneModules those(modules_);
     for (std::uint32_t i = 0; i < count_; ++i) {
-      if (!is_there[i] && modules_[i].number != 0) gone(modules_[i].number);
-      if (is_there[i]) modules_[kept++] = modules_[i];
+      if (is_there[i] || modules_[i].is_gone) continue;
+      modules_[i].is_gone = true;
+      those.places_[those.count_++] = static_cast<std::uint16_t>(i);
     }
-    count_ = kept;
+    if (those.count_ > 0) gone(static_cast<const GoneModules&>(those));
   }
+
+  using Untold = UntoldFacts<std::size_t{256} * 1024>;
+  Untold& untold() { return untold_; }
 
  private:
   static constexpr std::uint32_t kMost = 1024;
   struct Module {
     std::uintptr_t begin = 0;  // of the executable mapping
     std::uintptr_t end = 0;
-    std::uint64_t load = 0;    // what was added to the file's addresses
-    std::uint64_t device = 0;  // the file
-    std::uint64_t inode = 0;
-    std::uint32_t number = 0;  // 0: the mapping is of no file
+    std::uint64_t load = 0;      // what was added to the file's addresses
+    std::uint64_t device = 0;    // the file
+    std::uint64_t inode = 0;     // 0: the mapping is of no file
+    std::uint64_t identity = 0;  // of build id and path; 0: it has no build id
+    std::uint32_t number = 0;    // 0: the mapping belongs to no file
+    bool is_gone = false;
+
+    bool holds(std::uintptr_t address) const { return address - begin < end - begin; }
   };
+
+ public:
+  // Those that a refresh() found gone.
+  class GoneModules {
+   public:
+    bool hold(std::uintptr_t address) const {
+      return has([address](const Module& module) { return module.holds(address); });
+    }
+    bool have(const wire::StackFrame& frame) const {
+      return has([&frame](const Module& module) {
+        return module.number == frame.module && (module.number != 0 || module.holds(frame.offset));
+      });
+    }
+
+   private:
+    friend class Modules;
+    explicit GoneModules(const Module* modules) : modules_(modules) {}
+    template <typename IsIt>
+    bool has(IsIt is_it) const {
+      for (std::uint32_t i = 0; i < count_; ++i) {
+        if (is_it(modules_[places_[i]])) return true;
+      }
+      return false;
+    }
+
+    const Module* modules_;
+    std::uint32_t count_ = 0;
+    std::uint16_t places_[kMost];
+  };
+
+ private:
   const Module* known(std::uintptr_t address) const;
   bool markThose(bool* is_there) const;
+  // Takes in a module that is there; nullptr when there are too many. A new one of a file is told.
+  const Module* add(const Module& module, const ElfFacts& facts, std::string_view path);
 
   Module modules_[kMost];
   std::uint32_t count_ = 0;
   std::uint32_t last_number_ = 0;
+  Untold untold_;
 };
 
 // The mapping of the process's first thread's stack, as it is now; empty where it is not known.
