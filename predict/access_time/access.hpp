@@ -58,7 +58,7 @@ struct Sample {
   int round = 0;              // of the calibration: what was measured at about the same time
   std::int64_t start_ns = 0;  // orders the accesses of a process
   int process = 0;
-  int batch = 0;  // accesses of one cell that were measured one after another, a part of its round
+  int batch = 0;  // a part of its round: accesses of one cell, one after another in each process
 };
 using Samples = std::vector<Sample>;
 

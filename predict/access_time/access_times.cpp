@@ -158,9 +158,10 @@ std::optional<AccessTimes::InRound> AccessTimes::inRound(std::size_t round,
                           whole->second.countFor(access.processes, access.bytes)};
 }
 
-double AccessTimes::errorOf(const Access& access) const {
+std::optional<AccessTimes::MeanError> AccessTimes::errorOf(const Access& access) const {
   const auto* const means = meansFor(access);
-  return means == nullptr ? 0 : means->second.errorAt(access.processes, access.bytes);
+  if (means == nullptr) return {};
+  return MeanError{means->first, means->second.errorAt(access.processes, access.bytes)};
 }
 
 bool AccessTimes::covers(const Access& access) const {

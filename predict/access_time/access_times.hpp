@@ -38,9 +38,13 @@ class AccessTimes {
   };
   std::optional<InRound> inRound(std::size_t round, const Access& access) const;
 
-  // The standard error of the mean time of such accesses, by how those that were measured differ;
-  // 0 where there are none.
-  double errorOf(const Access& access) const;
+  // The standard error of the mean time of such accesses, by how those that were measured differ,
+  // and which they are. Nothing where there are none.
+  struct MeanError {
+    decltype(Access().curve()) curve;
+    double seconds = 0;
+  };
+  std::optional<MeanError> errorOf(const Access& access) const;
 
   // Whether accesses of this kind, with as many bytes and processes or fewer and more, were
   // measured.

@@ -25,6 +25,7 @@ namespace {
 
 // The buffer of a stream, as the C library makes it on most file systems.
 constexpr double kStreamBuffer = 4096;
+constexpr double kPage = 4096;  // of the kernel's cache
 
 bool makesByMode(const ScheduleEvent& event) {
   return event.row->result == calls::Result::kNewStream && event.text.starts_with('w');
@@ -111,13 +112,23 @@ CallAccesses::Open& CallAccesses::openOf(Descriptor descriptor) {
 void CallAccesses::add(CellOperation operation, model::FileNumber file, double bytes,
                        bool stands_for_another) {
   const auto number = static_cast<std::size_t>(file);
-  // What a sync takes follows from the bytes, whoever else has the file.
-  const bool is_sync = operation == CellOperation::kFsync || operation == CellOperation::kFdatasync;
-  const bool is_shared = !is_sync && number < files_.size() && files_[number].is_in_shared_folder;
+  const bool is_shared = number < files_.size() && files_[number].is_in_shared_folder;
   found_.push_back({.operation = operation,
                     .sharing = is_shared ? FileSharing::kShared : FileSharing::kOwn,
                     .bytes = bytes,
                     .stands_for_another = stands_for_another});
+}
+
+// A new file's name is not data, and still has to be written, or the data could not be found.
+void CallAccesses::addSync(CellOperation operation, model::FileNumber file, double bytes) {
+  FileState* const state = stateOf(file);
+  const bool is_new = state != nullptr && std::exchange(state->is_new, false);
+  add(is_new ? CellOperation::kFsync : operation, file, bytes);
+  found_.back().is_new = is_new;
+  // Who syncs a file of several ranks writes what the others have written, too, and saves it them.
+  const auto number = static_cast<std::size_t>(file);
+  const bool is_shared = !is_new && number < files_.size() && files_[number].is_shared;
+  found_.back().sharing = is_shared ? FileSharing::kShared : FileSharing::kOwn;
 }
 
 const std::vector<Access>& CallAccesses::of(const ScheduleEvent& event) {
@@ -227,7 +238,7 @@ void CallAccesses::transfer(const ScheduleEvent& event) {
   if (open.is_direct) moved_.direct += bytes;
   if (calls::does(*event.row, Effect::kEndsTransfer)) moved_.asynchronous += bytes;
   if (calls::usesStream(*event.row)) {
-    // What it does at once is less than the buffer; a large item passes by it.
+    // It does less than the buffer at once; a large item passes by it.
     double& held = operation == CellOperation::kWrite ? open.buffered_bytes : open.read_ahead_bytes;
     if (operation == CellOperation::kWrite) {
       held += bytes;
@@ -280,18 +291,29 @@ void CallAccesses::data(CellOperation operation, Open& open, double bytes, std::
   open.position = offset + static_cast<std::int64_t>(bytes);
   FileState* const state = stateOf(open.file);
   if (operation == CellOperation::kWrite && state != nullptr) {
-    access.extends = static_cast<double>(open.position) > state->size;
+    const double end = static_cast<double>(open.position);
+    access.extends = end > state->size;
     // A file grows at its end, by one process or by several in turn.
     if (access.extends) {
       access.order = is_shared ? AccessOrder::kStrided : AccessOrder::kSequential;
     }
-    state->size = std::max(state->size, static_cast<double>(open.position));
+    if (access.extends && !is_shared && !open.is_direct && bytes < kPage) {
+      // Small writes one after another, as calibrations have them, mostly find the page of the one
+      // before. A write that needs a new page takes as long as one of a page.
+      const bool has_page = std::ceil(end / kPage) == std::ceil(state->size / kPage);
+      if (has_page) {
+        access.extends = false;
+      } else {
+        access.bytes = kPage;
+      }
+    }
+    state->size = std::max(state->size, end);
     makeDirty(open, bytes);
     open.unsynced_bytes += bytes * dirty_scale_;
   }
   found_.push_back(access);
   if (operation == CellOperation::kWrite && open.syncs) {
-    add(CellOperation::kFdatasync, open.file, bytes);
+    addSync(CellOperation::kFdatasync, open.file, bytes);
     if (state != nullptr) state->dirty_bytes = 0;
     open.unsynced_bytes = 0;
   }
@@ -314,13 +336,8 @@ void CallAccesses::sync(const ScheduleEvent& event) {
     Open& open = openOf(event.fd);
     open.unsynced_bytes = 0;
     FileState* const state = stateOf(open.file);
-    // A new file's name is not data, and still has to be written, or the data could not be found.
-    const bool is_new = state != nullptr && state->is_new;
-    add(is_new ? CellOperation::kFsync : operation, open.file,
-        state != nullptr ? state->dirty_bytes : 0);
-    found_.back().is_new = is_new;
+    addSync(operation, open.file, state != nullptr ? state->dirty_bytes : 0);
     if (state != nullptr) state->dirty_bytes = 0;
-    if (state != nullptr) state->is_new = false;
     return;
   }
   double dirty_bytes = 0;
@@ -328,7 +345,9 @@ void CallAccesses::sync(const ScheduleEvent& event) {
     dirty_bytes += states_[file].dirty_bytes;
     states_[file].dirty_bytes = 0;
   }
+  for (const std::uint32_t file : made_) states_[file].is_new = false;
   touched_.clear();
+  made_.clear();
   add(operation, event.file, dirty_bytes, true);
 }
 
@@ -345,7 +364,7 @@ void CallAccesses::syncMapping(const ScheduleEvent& event) {
     bytes = std::min(state->dirty_bytes, length * dirty_scale_);
     state->dirty_bytes -= bytes;
   }
-  add(CellOperation::kFdatasync, file, bytes);
+  addSync(CellOperation::kFdatasync, file, bytes);
 }
 
 void CallAccesses::metadata(const ScheduleEvent& event) {
@@ -373,10 +392,8 @@ void CallAccesses::metadata(const ScheduleEvent& event) {
     if (FileState* const renamed = stateOf(event.new_file)) {
       renamed->exists = true;
       if (state != nullptr) renamed->size = state->size;
-      if (state != nullptr && state->is_new) {
-        renamed->is_new = true;
-        made_.push_back(static_cast<std::uint32_t>(event.new_file));
-      }
+      renamed->is_new = state != nullptr && state->is_new;
+      if (renamed->is_new) made_.push_back(static_cast<std::uint32_t>(event.new_file));
     }
   } else if (does(Effect::kRemovesName)) {
     if (state != nullptr) *state = {};

@@ -105,6 +105,7 @@ class CallAccesses {
   void flush(Open& open);
   void add(CellOperation operation, model::FileNumber file, double bytes = 0,
            bool stands_for_another = false);
+  void addSync(CellOperation operation, model::FileNumber file, double bytes);
   double lookUpsOf(const model::ScheduleEvent& event) const;
 
   const std::vector<FileFacts>& files_;

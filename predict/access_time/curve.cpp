@@ -62,15 +62,20 @@ double Curve::at(double bytes) const {
     return between(bytes, below->first, below->second.value(), above->first, above->second.value());
   }
   const double last = below->second.value();
-  // Of one size alone: below some size a latency is most of the time.
+  // One size alone: below some size a latency is most of the time.
   constexpr double kLatencyBytes = 64 << 10;
   if (below == points_.begin()) {
     return last * std::max(1.0, bytes / std::max(below->first, kLatencyBytes));
   }
   const auto before = std::prev(below);
-  const double slope =
-      std::max(0.0, (last - before->second.value()) / (below->first - before->first));
-  return last + slope * (bytes - below->first);
+  const double growth = last - before->second.value();
+  // What the times of two sizes differ by may be chance, and a hundred times that far too much.
+  constexpr double kClearly = 2;
+  const bool is_known = before->second.all.count > 1 && below->second.all.count > 1;
+  const double least =
+      is_known ? kClearly * std::hypot(before->second.error(), below->second.error()) : 0;
+  if (growth <= least) return last;
+  return last + growth / (below->first - before->first) * (bytes - below->first);
 }
 
 double Curve::errorAt(double bytes) const {
@@ -108,7 +113,10 @@ double CurvesByProcesses::errorAt(double processes, double bytes) const {
   const auto above = curves_.lower_bound(processes);
   if (above == curves_.begin()) return above->second.errorAt(bytes);
   const auto below = std::prev(above);
-  if (above == curves_.end()) return below->second.errorAt(bytes);
+  if (above == curves_.end()) {  // the same part of the time, as beyond the largest size
+    const double last = below->second.at(bytes);
+    return last > 0 ? at(processes, bytes) * below->second.errorAt(bytes) / last : 0;
+  }
   return between(processes, below->first, below->second.errorAt(bytes), above->first,
                  above->second.errorAt(bytes));
 }

@@ -147,14 +147,16 @@ double spreadOfRounds(const AccessTimes& times, const IoProfile& profile) {
   return std::sqrt(n / (n - 1) * squares * (1 + 1 / of_weights));
 }
 
-// What few measured accesses leave open of the total, as a part of it. Errors of one curve, which
+// The part of the total that few measured accesses leave open. Errors of one curve, which
 // may be those of the same cells, add; those of others add as squares.
 double errorOfMeans(const AccessTimes& times, const IoProfile& profile) {
   double all = 0;
   std::map<decltype(Access().curve()), double> by_curve;
   for (const AccessUse& use : profile.uses) {
     all += use.count * times.seconds(use.access);
-    by_curve[use.access.curve()] += use.count * times.errorOf(use.access);
+    if (const auto error = times.errorOf(use.access)) {
+      by_curve[error->curve] += use.count * error->seconds;
+    }
   }
   double squares = 0;
   for (const auto& [curve, error] : by_curve) squares += error * error;
@@ -185,7 +187,7 @@ Uncertainty uncertaintyOf(const AccessTimes& times, const IoProfile& profile) {
   return result;
 }
 
-// What is in reach of the calibration and what is not, by operation.
+// Time within reach of the calibration and beyond it, by operation.
 void sumUp(CalibratedEstimate& estimate, const AccessTimes& times) {
   std::map<CellOperation, OperationTotal> totals;
   double all = 0, inside = 0;
@@ -317,7 +319,8 @@ std::string textOf(const CalibratedEstimate& estimate) {
                      100 * estimate.inside_share);
   const Uncertainty& parts = estimate.uncertainty;
   out += fmt::format(
-      "interval +-{:.1f} %: rounds {:.1f} %, sizes between measured ones {:.1f} %, noise {:.1f} %, "
+      "interval +-{:.1f} %: rounds or few accesses {:.1f} %, sizes between measured ones {:.1f} %, "
+      "noise {:.1f} %, "
       "what a calibration does not have {:.1f} %\n",
       100 * parts.total(), 100 * parts.rounds, 100 * parts.model, 100 * parts.noise,
       100 * parts.structure);

@@ -45,9 +45,9 @@ class RunningAccesses {
   Ended endFirst();
 
  private:
-  // n is exact up to 128. Above, it is about the nearest one of 64 numbers in each doubling: of
-  // thousands of accesses, each that begins or ends would change how long all others take, and each
-  // of their numbers would need thousands of times.
+  // n is exact below 128. From there on it is about the nearest one of 64 numbers in each doubling:
+  // of thousands of accesses, each that begins or ends would change how long all others take, and
+  // each of their numbers would need thousands of times.
   static constexpr std::size_t kInDoubling = 64;
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 

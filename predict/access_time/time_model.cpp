@@ -75,7 +75,7 @@ class TableModel final : public TimeModel {
   explicit TableModel(const Samples& samples) {
     for (const Sample& sample : samples) {
       for (const Access& access : measuredBy(sample.access)) {
-        curves_[access.curve()].add(access.processes, access.bytes, sample.seconds);
+        curves_[access.curve()].add(access.processes, access.bytes, sample.seconds, sample.batch);
       }
     }
   }

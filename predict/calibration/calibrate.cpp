@@ -362,12 +362,12 @@ base::Result<bool> Calibrator::measure() {
         return !cell.runs.empty() && cell.runs.back().round == c_.rounds;
       });
     }
-    const std::uint64_t batches_before = batches_;
+    const std::int64_t time = deadline_ns_ - monotonicNs();
+    const auto has_time = [&](std::size_t i) { return !costs_[i].is_known || leastFor(i) <= time; };
+    if (!left.empty() && std::ranges::none_of(left, has_time)) return true;
     const base::Result<bool> done = measureRound(left);
     if (!done || !*done) return done;
     ++c_.rounds;
-    // All that is left takes longer than there is time.
-    if (batches_ == batches_before) return true;
   }
 }
 
@@ -428,10 +428,12 @@ std::int64_t Calibrator::sliceFor(std::size_t number, std::int64_t fair_ns) cons
 // The least time of a batch: that of one access, and of many syncs in a row.
 std::int64_t Calibrator::leastFor(std::size_t number) const {
   constexpr std::int64_t kOfSyncs = 2 * kSecond;
+  constexpr int kBudgetParts = 50;
   const UnitCost& cost = costs_[number];
   const std::int64_t all = cost.of(accessesNow(number));
   const std::int64_t one = cost.of(1);
-  return units_[number].kind == UnitKind::kSync ? std::max(one, std::min(all, kOfSyncs)) : one;
+  if (units_[number].kind != UnitKind::kSync) return one;
+  return std::max(one, std::min({all, kOfSyncs, settings_.budget_ns / kBudgetParts}));
 }
 
 // 0 to 1, another one in each round.

@@ -67,8 +67,8 @@ std::vector<Unit> unitsOf(const GridOptions& grid) {
         if (bytes > grid.largest_bytes) continue;
         units.push_back({.kind = UnitKind::kSync,
                          .key = {.sharing = sharing, .bytes = bytes, .processes = processes}});
-        // Who has made a file matters to nobody else: each process makes its own.
-        if (sharing == FileSharing::kShared || bytes == 0) continue;
+        // Each process makes files of its own: who makes one is the first to sync it.
+        if (sharing == FileSharing::kShared) continue;
         units.push_back(units.back());
         units.back().key.is_new = true;
       }
@@ -135,10 +135,9 @@ double timeShareOf(std::uint32_t round) {
 }
 
 double weightOf(const Unit& unit) {
-  constexpr double kOfSyncs = 16, kOfMetadata = 4;
+  constexpr double kOfSyncs = 12, kOfMetadata = 4;
   if (unit.kind == UnitKind::kMetadata) return kOfMetadata;
-  // What a sync takes follows from the bytes, whoever else has the file.
-  return unit.kind == UnitKind::kSync && unit.key.sharing == FileSharing::kOwn ? kOfSyncs : 1;
+  return unit.kind == UnitKind::kSync ? kOfSyncs : 1;
 }
 
 std::int64_t fairSlice(std::vector<Share> shares, std::int64_t time_ns) {

@@ -147,8 +147,8 @@ base::Result<std::unique_ptr<WorkDirectory>> WorkDirectory::make(const fs::path&
   if (error) return base::systemFailure(target, error.value());
   if (is_held) {
     return base::failure(base::Code::kSystem,
-                         "{}: a process in another container, or of another user, calibrates this "
-                         "target; two at a time would measure each other",
+                         "{}: another process has locked this target, as a calibration in another "
+                         "container does; two at a time would measure each other",
                          shown);
   }
   const auto pid = static_cast<std::uint64_t>(getpid());

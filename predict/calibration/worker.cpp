@@ -353,26 +353,38 @@ void Worker::measureSync() {
   const bool is_new = order().key.is_new;
   std::uint64_t turn = 0;  // of writing behind what was written, or of making a file
   std::vector<std::string> made;
+  // Ranks that have a file each mostly have them in one directory.
+  const std::string folder = order().key.processes > 1 ? kSharedFolder : ownName("names");
   ClosedByHand file(openedFile(name, O_RDWR));
   const auto write = [&] {
     if (is_new) {
-      made.push_back(fmt::format("{}/s{}", ownName("names"), turn));
+      made.push_back(fmt::format("{}/s{}.{}", folder, number_, turn));
       file = ClosedByHand(openedFile(made.back(), O_RDWR | O_CREAT | O_EXCL));
     }
     const std::uint64_t begin = is_new ? 0 : (turn * parts + process) * bytes;
     ++turn;
     for (std::uint64_t at = 0; at < bytes; at += kSyncPiece) {
-      writePiece(file.get(), std::min(kSyncPiece, bytes - at), begin + at, name);
+      writePiece(file.get(), std::min(kSyncPiece, bytes - at), begin + at,
+                 is_new ? made.back() : name);
     }
   };
+  // The next sync shall not find that it has to write this too.
   const auto empty = [&] {
     for (const std::string& one : made) {
       if (unlink(pathOf(one).c_str()) != 0) fail(fmt::format("cannot unlink {}", one), errno);
     }
-    made.clear();
-    if (!is_new && ftruncate(file.get(), 0) != 0)
+    if (!is_new && ftruncate(file.get(), 0) != 0) {
       fail(fmt::format("cannot truncate {}", name), errno);
+    }
+    made.clear();
     turn = 0;
+    if (!is_new && fsync(file.get()) != 0) fail(fmt::format("cannot sync {}", name), errno);
+    // Some file systems cannot sync a directory, and need not.
+    if (is_new) {
+      const base::Descriptor opened(
+          ::open(pathOf(folder).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+      if (opened) fsync(opened.get());
+    }
   };
   const auto make_room = [&] {
     const bool fits = bytes == 0 || (turn + 1) * parts * bytes <= file_bytes;

@@ -48,7 +48,7 @@ class ProcessModels {
   void keepBound(std::size_t thread);
 
   std::size_t memoryBytes() const { return bytes_; }     // of all models
-  std::size_t mostBytes() const { return most_bytes_; }  // at any time
+  std::size_t mostBytes() const { return most_bytes_; }  // after any operation
   // The grammar of a thread: as it is, or was when the model was dropped.
   struct Grammar {
     std::size_t symbols = 0;

@@ -224,7 +224,7 @@ def checkInterruptions(checks, work):
     container = ["unshare", "--pid", "--fork", "--mount-proc"]
     if run([*container, "true"]).status == 0:
         refusedBeside("a second one in another container", run([*container, *other]),
-                      "a process in another container, or of another user,")
+                      "another process has locked this target")
     else:
         checks.skip("a second one in another container", "unshare cannot make one here")
     killed.kill()

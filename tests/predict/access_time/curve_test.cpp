@@ -27,6 +27,19 @@ TEST(Curve, StaysBelowTheSmallestAndGoesOnAboveTheLargest) {
   EXPECT_DOUBLE_EQ(curve.at(1000), 5);
 }
 
+// The times of two sizes differ by chance, too.
+TEST(Curve, GoesOnAboveTheLargestOnlyWhereTheLastTwoClearlyDiffer) {
+  Curve unclear, clear;
+  for (const double more : {0.0, 4.0}) {
+    unclear.add(100, 10 + more);
+    unclear.add(200, 11 + more);
+    clear.add(100, 10 + more);
+    clear.add(200, 20 + more);
+  }
+  EXPECT_DOUBLE_EQ(unclear.at(10000), 13);
+  EXPECT_DOUBLE_EQ(clear.at(400), 42);
+}
+
 TEST(Curve, OfOneSizeGrowsWithTheBytes) {
   Curve curve;
   curve.add(1 << 20, 2);
@@ -54,7 +67,23 @@ TEST(Curve, KnowsHowUncertainItsMeansAre) {
   }
   EXPECT_NEAR(curves.errorAt(1, 10), 0.1, 1e-12);
   EXPECT_NEAR(curves.errorAt(1.5, 10), 0.15, 1e-12);
-  EXPECT_NEAR(curves.errorAt(8, 10), 0.2, 1e-12);
+  EXPECT_NEAR(curves.errorAt(8, 10), 0.1 * curves.at(8, 10), 1e-12);
+}
+
+// Times that even out within a batch: only the means of batches say how certain the mean is.
+TEST(Curve, TakesTheErrorOfItsMeansFromBatches) {
+  Curve even, uneven;
+  for (const int batch : {0, 1, 2, 3}) {
+    for (const double seconds : {0.0, 100.0, 0.0, 100.0}) even.add(10, seconds, batch);
+    uneven.add(10, batch, batch);
+    if (batch > 1) uneven.add(10, batch, batch);
+  }
+  EXPECT_DOUBLE_EQ(even.errorAt(10), 0);
+  // Batches of 1, 1, 2 and 2 times with a mean of 11 / 6.
+  const double mean = 11.0 / 6;
+  const double sum = mean * mean + (1 - mean) * (1 - mean) + 4 * (2 - mean) * (2 - mean) +
+                     4 * (3 - mean) * (3 - mean);
+  EXPECT_NEAR(uneven.errorAt(10), std::sqrt(sum * 4 / 3) / 6, 1e-12);
 }
 
 TEST(CurvesByProcesses, AreStraightBetweenNumbersOfProcesses) {

@@ -13,14 +13,14 @@ namespace {
 using test::Events;
 using test::scheduleOf;
 
-// A storage that n processes share: writes of n at once take n times as long. Nothing else takes
-// any time.
-double shared(const Access& access) {
-  return access.operation == CellOperation::kWrite ? access.bytes * 1e-3 * access.processes : 0;
-}
+constexpr int kBytes = 8192;  // whole pages
+
+// A write alone takes 0.1 s. Nothing else takes any time.
 double unshared(const Access& access) {
-  return access.operation == CellOperation::kWrite ? access.bytes * 1e-3 : 0;
+  return access.operation == CellOperation::kWrite ? 0.1 * access.bytes / kBytes : 0;
 }
+// A storage that n processes share: writes of n at once take n times as long.
+double shared(const Access& access) { return unshared(access) * access.processes; }
 
 class IoSimulationTest : public ::testing::Test {
  protected:
@@ -33,7 +33,7 @@ class IoSimulationTest : public ::testing::Test {
   static std::string writer(int count, const char* file = "a") {
     Events events;
     events.open(file, 0);
-    for (int i = 0; i < count; ++i) events.write(0, i * 100, 100);
+    for (int i = 0; i < count; ++i) events.write(0, i * kBytes, kBytes);
     return events.text();
   }
 
@@ -58,8 +58,11 @@ TEST_F(IoSimulationTest, SharesTheStorageAmongRanksThatUseItAtOnce) {
 
 TEST_F(IoSimulationTest, LeavesTheStorageToOneOfRanksThatTakeTurns) {
   Events first, second;
-  first.open("a", 0).id(1).write(0, 0, 100).text();
-  second.open("a", 0).after(R"({"id":1,"why":"mpi","compute":1000})").write(0, 100, 100).text();
+  first.open("a", 0).id(1).write(0, 0, kBytes).text();
+  second.open("a", 0)
+      .after(R"({"id":1,"why":"mpi","compute":1000})")
+      .write(0, kBytes, kBytes)
+      .text();
   const Program program = read(scheduleOf({first.text(), second.text()}));
   const IoProfile profile = simulate(program, shared);
   EXPECT_NEAR(profile.ranks[0].total(), 0.1, 1e-9);
@@ -75,8 +78,8 @@ TEST_F(IoSimulationTest, GivesTheRankThatHasMost) {
 
 TEST_F(IoSimulationTest, GoesOnWhereEventsWaitForEachOther) {
   Events first, second;
-  first.open("a", 0).id(1).after("2").write(0, 0, 100);
-  second.open("a", 0).id(2).after("1").write(0, 100, 100);
+  first.open("a", 0).id(1).after("2").write(0, 0, kBytes);
+  second.open("a", 0).id(2).after("1").write(0, kBytes, kBytes);
   const IoProfile profile = simulate(read(scheduleOf({first.text(), second.text()})), shared);
   EXPECT_EQ(profile.given_up_waits, 1U);
   EXPECT_NEAR(profile.ranks[0].total(), 0.1, 1e-9);

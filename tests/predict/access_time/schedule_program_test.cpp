@@ -62,9 +62,20 @@ TEST_F(ScheduleProgramTest, TellsSequentialAccessesFromOthersAndGrowthFromOverwr
                                                .read(0, 0, 20)
                                                .text()}));
   EXPECT_EQ(accessesOf(program),
-            "create; write 100 sequential extends; write 100 sequential extends; write 100 random; "
+            "create; write 4096 sequential extends; write 100 sequential; write 100 random; "
             "read 20 sequential; read 20 random");
   EXPECT_EQ(program.moved_bytes, 340);
+}
+
+// A calibration's small writes mostly go into the page of the one before.
+TEST_F(ScheduleProgramTest, TakesSmallWritesByThePagesThatTheyNeed) {
+  Events events;
+  events.open("a", 0);
+  for (int i = 0; i < 5; ++i) events.write(0, i * 1000, 1000);
+  events.write(0, 5000, 8192);
+  EXPECT_EQ(accessesOf(read(scheduleOf({events.text()}))),
+            "create; write 4096 sequential extends; write 1000 sequential; write 1000 sequential; "
+            "write 1000 sequential; write 4096 sequential extends; write 8192 sequential extends");
 }
 
 TEST_F(ScheduleProgramTest, GivesSyncsAndClosesTheBytesThatTheyFind) {
@@ -80,10 +91,9 @@ TEST_F(ScheduleProgramTest, GivesSyncsAndClosesTheBytesThatTheyFind) {
                                                .write(1, 0, 70)
                                                .call("close", 1)
                                                .text()}));
-  EXPECT_EQ(
-      accessesOf(program),
-      "create; write 100 sequential extends; write 50 sequential extends; fsync 150 new; write 30 "
-      "sequential extends; fdatasync 30; close; create; write 70 sequential extends; close 70");
+  EXPECT_EQ(accessesOf(program),
+            "create; write 4096 sequential extends; write 50 sequential; fsync 150 new; write 30 "
+            "sequential; fdatasync 30; close; create; write 4096 sequential extends; close 70");
 }
 
 TEST_F(ScheduleProgramTest, KnowsWhichSyncsAreOfNewFiles) {
@@ -96,9 +106,10 @@ TEST_F(ScheduleProgramTest, KnowsWhichSyncsAreOfNewFiles) {
                                                .write(1, 0, 10)
                                                .call("fsync", 1)
                                                .text()}));
-  EXPECT_EQ(accessesOf(program),
-            "create; write 10 sequential extends; fsync 10 new; fsync; open; write 10 sequential; "
-            "fsync 10");
+  EXPECT_EQ(
+      accessesOf(program),
+      "create; write 4096 sequential extends; fsync 10 new; fsync; open; write 10 sequential; "
+      "fsync 10");
 }
 
 TEST_F(ScheduleProgramTest, GivesACloseTheBytesSinceItsOpenAlone) {
@@ -110,9 +121,9 @@ TEST_F(ScheduleProgramTest, GivesACloseTheBytesSinceItsOpenAlone) {
                                                .write(1, 100, 50)
                                                .call("close", 1)
                                                .text()}));
-  EXPECT_EQ(accessesOf(program),
-            "create; write 100 sequential extends; close 100; open; write 50 sequential extends; "
-            "close 50");
+  EXPECT_EQ(
+      accessesOf(program),
+      "create; write 4096 sequential extends; close 100; open; write 50 sequential; close 50");
 }
 
 TEST_F(ScheduleProgramTest, KnowsWhichOpensMakeAFile) {
@@ -122,7 +133,7 @@ TEST_F(ScheduleProgramTest, KnowsWhichOpensMakeAFile) {
   // Who empties a file with something in it waits for that too.
   EXPECT_EQ(accessesOf(read(
                 scheduleOf({Events().open("old", 0, "O_WRONLY|O_TRUNC").write(0, 0, 10).text()}))),
-            "open; ftruncate; write 10 sequential extends");
+            "open; ftruncate; write 4096 sequential extends");
 }
 
 TEST_F(ScheduleProgramTest, NamesMetadataCallsByWhatIsMeasured) {
@@ -146,7 +157,7 @@ TEST_F(ScheduleProgramTest, GivesStreamsTheAccessesOfTheirBuffers) {
   }
   events.call("fclose", 0);
   EXPECT_EQ(accessesOf(read(scheduleOf({events.text()}))),
-            "create; write 4096 sequential extends; write 904 sequential extends; close 5000");
+            "create; write 4096 sequential extends; write 4096 sequential extends; close 5000");
 }
 
 TEST_F(ScheduleProgramTest, SeesWhichFilesRanksShareAndWhereTheyTakeTurns) {
@@ -169,7 +180,7 @@ TEST_F(ScheduleProgramTest, SeesWhichFilesRanksShareAndWhereTheyTakeTurns) {
 TEST_F(ScheduleProgramTest, AddsASyncToWritesThatWaitForStorage) {
   EXPECT_EQ(accessesOf(read(scheduleOf(
                 {Events().open("a", 0, "O_WRONLY|O_CREAT|O_SYNC").write(0, 0, 10).text()}))),
-            "create; write 10 sequential extends; fdatasync 10");
+            "create; write 4096 sequential extends; fsync 10 new");
 }
 
 TEST_F(ScheduleProgramTest, CountsTheBytesOfDirectDescriptors) {
@@ -210,7 +221,7 @@ TEST_F(ScheduleProgramTest, LeavesPagesOfMappedFilesToTheSyncThatFindsThem) {
            .call("close", 0)
            .text()});
   const Program program = read(document);
-  EXPECT_EQ(accessesOf(program), "create; fdatasync 4096; fsync 904; close");
+  EXPECT_EQ(accessesOf(program), "create; fsync 4096 new; fsync 904; close");
   EXPECT_EQ(program.moved_bytes, 0);
   EXPECT_EQ(program.notes, std::vector<std::string>{kMapped});
   EXPECT_EQ(read(document, 1).notes, std::vector<std::string>{kMapped});

@@ -154,8 +154,8 @@ TEST_F(Calibrate, OneInAnotherContainerHasTheTargetLocked) {
   ASSERT_EQ(flock(other, LOCK_EX), 0);
   EXPECT_EQ(calibrate(settings_).failure().sentence,
             target_.native() +
-                ": a process in another container, or of another user, calibrates this target; two "
-                "at a time would measure each other");
+                ": another process has locked this target, as a calibration in another container "
+                "does; two at a time would measure each other");
   ::close(other);
   EXPECT_TRUE(targetIsEmpty());
   std::vector<std::string> notes;

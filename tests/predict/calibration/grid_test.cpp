@@ -110,7 +110,11 @@ TEST(CalibrationGrid, UnitsWithMoreWeightGetMoreOfTheTime) {
   const Unit data{.kind = UnitKind::kData, .key = {}};
   const Unit sync{.kind = UnitKind::kSync, .key = {}};
   EXPECT_EQ(weightOf(data), 1);
-  EXPECT_GT(weightOf(sync), 1);
+  const Unit shared{.kind = UnitKind::kSync, .key = {.sharing = FileSharing::kShared}};
+  const Unit metadata{.kind = UnitKind::kMetadata, .key = {}};
+  EXPECT_EQ(weightOf(shared), weightOf(sync));
+  EXPECT_GT(weightOf(metadata), 1);
+  EXPECT_GT(weightOf(sync), weightOf(metadata));
 }
 
 TEST(CalibrationGrid, WhatCannotBeMeasuredHasAReason) {
@@ -307,7 +311,9 @@ TEST(CalibrationSample, ADocumentStaysBelowItsBoundWhateverTheProcesses) {
 
 // With few processes all of them have runs, in every round.
 TEST(CalibrationSample, FewProcessesAreAllSampled) {
-  const SampleLimits limits = sampleLimits(1117);  // of 16 processes
+  std::size_t cells = 0;
+  for (const Unit& unit : unitsOf({.processes = 16})) cells += cellsOf(unit).size();
+  const SampleLimits limits = sampleLimits(cells);
   EXPECT_EQ(limits.accesses, kMostSampled);
   EXPECT_GE(limits.runs, 16 * kPlannedRounds * 2);
 }
