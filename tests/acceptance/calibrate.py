@@ -215,16 +215,16 @@ def checkInterruptions(checks, work):
     checks.equal(len(made()), 1, "one directory in the target")
     def refusedBeside(what, second, who):
         checks.equal((second.status, second.err.decode().strip()),
-                     (1, f"omnio: {target}: {who} calibrates this target; two at a time would "
-                         "measure each other"), what)
+                     (1, f"omnio: {target}: {who}; two at a time would measure each other"), what)
         checks.equal(len(made()), 1, f"{what}: leaves what the first one has")
 
     other = command(target, os.path.join(work, "second.json"), "--budget", "5s")
-    refusedBeside("a second one at the same time", run(other), f"process {killed.pid}")
+    refusedBeside("a second one at the same time", run(other), f"process {killed.pid} calibrates this target")
     container = ["unshare", "--pid", "--fork", "--mount-proc"]
     if run([*container, "true"]).status == 0:
         refusedBeside("a second one in another container", run([*container, *other]),
-                      "another process has locked this target")
+                      "another process has locked this target, as a calibration in another "
+                      "container does")
     else:
         checks.skip("a second one in another container", "unshare cannot make one here")
     killed.kill()
