@@ -18,8 +18,9 @@ class CallStacks {
   // Takes in a definition; each chunk brings those that it uses anew. It changes a stack only where
   // a damaged trace defines its number in two ways.
   void define(const wire::StackDefinition& definition);
-  // nullptr for 0, and for one that is not defined in the chunk, which only a damaged trace has. It
-  // lives until the next chunk but one.
+  // nullptr for 0, and for one that was not defined, which only a damaged trace has: each chunk
+  // defines those that it uses. The stack stays where it is in the two chunks after the one that
+  // defined it last.
   const event::CallStack* find(std::uint32_t number) const;
   // A chunk begins. A process that loads libraries again and again may number stacks without end:
   // those are forgotten that have not been defined for long.

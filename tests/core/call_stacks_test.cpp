@@ -208,9 +208,15 @@ TEST(CallStacks, ThoseThatAreOutOfUseAreForgotten) {
   constexpr std::uint32_t kInChunk = 100;
   std::uint32_t number = 1;
   for (std::uint32_t chunk = 0; chunk < kChunks; ++chunk) {
-    stacks.beginChunk();
-    stacks.define(used);
+    // Those of the chunk before, of which one is not used again.
     const event::CallStack* const kept = stacks.find(1);
+    const event::CallStack* const left = stacks.find(number);
+    stacks.beginChunk();
+    if (chunk > 0) {
+      ASSERT_EQ(stacks.find(number), left);
+      ASSERT_EQ(left->frames.front().offset, number);
+    }
+    stacks.define(used);
     for (std::uint32_t i = 0; i < kInChunk; ++i) {
       wire::StackDefinition other = used;
       other.number = ++number;
@@ -218,7 +224,11 @@ TEST(CallStacks, ThoseThatAreOutOfUseAreForgotten) {
       stacks.define(other);
       ASSERT_NE(stacks.find(number), nullptr);
     }
-    ASSERT_EQ(stacks.find(1), kept);
+    if (chunk > 0) {
+      ASSERT_EQ(stacks.find(1), kept);
+      ASSERT_EQ(kept->number, 1U);
+      ASSERT_EQ(kept->frames.front().offset, used.frames[0].offset);
+    }
     ASSERT_EQ(stacks.find(number)->frames.front().offset, number);
   }
   std::uint32_t known = 0;
