@@ -325,6 +325,30 @@ TEST(StackTable, StacksThatAreOverMakeRoomForOthers) {
   }
 }
 
+// A large table of which few stacks are over, again and again.
+TEST(StackTable, AStackThatIsOverMakesRoomForOneOther) {
+  using Table = StackTable<4096, 1 << 18>;
+  const Zeroed<Table> table;
+  for (std::uint64_t hash = 1; hash <= Table::kMostStacks; ++hash) {
+    const std::uint32_t module = hash % 1000 == 0 ? 2U : 1U;
+    ASSERT_TRUE(addTo(*table.memory, hash, {{.module = module, .offset = hash}}));
+  }
+  std::uint64_t hash = 100000;
+  EXPECT_FALSE(addTo(*table.memory, hash, {{.module = 3, .offset = hash}}));
+  unload(*table.memory, 2);
+  for (std::uint64_t gone = 1000; gone <= Table::kMostStacks; gone += 1000) {
+    EXPECT_TRUE(addTo(*table.memory, ++hash, {{.module = 3, .offset = hash}})) << gone;
+  }
+  EXPECT_FALSE(addTo(*table.memory, hash + 1, {{.module = 3, .offset = hash}}));
+  for (std::uint32_t module = 3; module < 20; ++module) {
+    unload(*table.memory, module);
+    ++hash;
+    EXPECT_TRUE(addTo(*table.memory, hash, {{.module = module + 1, .offset = hash}})) << module;
+    EXPECT_EQ(framesIn(*table.memory, hash), (Frames{{.module = module + 1, .offset = hash}}));
+    EXPECT_EQ(framesIn(*table.memory, 1), (Frames{{.module = 1, .offset = 1}}));
+  }
+}
+
 TEST(StackTable, WhatWasFoundBeforeItsMemoryWasUsedAgainIsNotCopied) {
   using Table = StackTable<64, 1 << 16>;
   const Zeroed<Table> table;

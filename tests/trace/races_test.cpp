@@ -157,14 +157,19 @@ TEST_F(Races, StoppingAndStarting) {
 }
 
 // Threads search stacks and copy them while another unloads their modules and uses their memory
-// again.
-TEST(StackTableRaces, ACopyIsWholeOrRefused) {
+// again. One stack is always there.
+TEST(StackTableRaces, WhatIsFoundIsRightAndACopyIsWholeOrRefused) {
   using Table = StackTable<1024, 1 << 15>;
   const std::unique_ptr<void, decltype(&std::free)> memory(std::calloc(1, sizeof(Table)),
                                                            std::free);
   auto& table = *static_cast<Table*>(memory.get());
   constexpr std::uint64_t kHashes = 400;
+  constexpr std::uint64_t kStays = 5000;
   constexpr int kTurns = 300;
+  constexpr std::size_t kMostNumbers = std::size_t{1} << 17;
+  const auto hash_of = std::make_unique<std::atomic<std::uint64_t>[]>(kMostNumbers);
+  const wire::StackFrame stays{.module = 0, .offset = kStays};
+  ASSERT_TRUE(table.add(kStays, &stays, 1));
   std::atomic<bool> is_over{false};
   std::atomic<std::uint64_t> copied{0};
   std::vector<std::thread> readers;
@@ -173,7 +178,14 @@ TEST(StackTableRaces, ACopyIsWholeOrRefused) {
       wire::StackDefinition definition;
       while (!is_over.load()) {
         for (std::uint64_t hash = 1; hash <= kHashes; ++hash) {
+          const KnownStack constant = table.find(kStays);
+          ASSERT_TRUE(constant.number == 1 || (!constant && constant.is_unsure));
           const KnownStack stack = table.find(hash);
+          if (stack && stack.number < kMostNumbers) {
+            std::uint64_t other = 0;
+            ASSERT_TRUE(hash_of[stack.number].compare_exchange_strong(other, hash) ||
+                        other == hash);
+          }
           if (!stack || !table.copy(stack, definition)) continue;
           ASSERT_EQ(definition.count, 1 + hash % 7);
           for (std::uint32_t i = 0; i < definition.count; ++i) {

@@ -2,8 +2,8 @@
 // by one thread at a time.
 //
 // A stack is over when a module in it was unloaded. Its memory is used again: for a stack of the
-// same addresses, and when the table is full, for any. A search that meets such a change finds
-// nothing, and whoever has the right to add looks again.
+// same addresses, and when the table is full, for any. A search that meets such changes again and
+// again is not sure, and whoever has the right to add looks once more.
 #pragma once
 
 #include <atomic>
@@ -20,6 +20,7 @@ struct KnownStack {
   std::uint32_t number = 0;   // 0: there is none
   std::uint32_t place = 0;    // of the stack in the table
   std::uint32_t version = 0;  // of the table, when it was there
+  bool is_unsure = false;     // there is none, or the table was being changed
 
   explicit operator bool() const { return number != 0; }
 };
@@ -33,15 +34,12 @@ class StackTable {
 
   // None when the table has no such stack, or is being changed. `hash` is not 0.
   KnownStack find(std::uint64_t hash) const {
-    const std::uint32_t version = version_.load(std::memory_order_acquire);
-    for (std::uint64_t at = hash;; ++at) {
-      const std::uint32_t place = slots_[at % kSlots].load(std::memory_order_acquire);
-      if (place == 0) return {};
-      const Entry& entry = entryAt(place);
-      if (load(entry.hash) != hash || load(entry.is_over) != 0) continue;
-      const KnownStack found{.number = load(entry.number), .place = place, .version = version};
-      return isStill(found) ? found : KnownStack{};
+    constexpr int kTries = 4;
+    for (int i = 0; i < kTries; ++i) {
+      const KnownStack found = search(hash);
+      if (isStill(found)) return found;
     }
+    return {.is_unsure = true};
   }
 
   // Whether it has a stack of this hash that is over, whose place can be taken.
@@ -85,7 +83,7 @@ class StackTable {
       return known(place);
     }
     const std::size_t bytes = bytesOf(count);
-    if (!hasRoom(bytes) && over_ >= kWorthCompacting) compact();
+    if (!hasRoom(bytes) && over_ > 0) compact();
     if (!hasRoom(bytes)) return {};
     const auto place = static_cast<std::uint32_t>(used_ / kUnit + 1);
     put(entryAt(place), hash, frames, count);
@@ -120,8 +118,6 @@ class StackTable {
   };
   static constexpr std::size_t kUnit = sizeof(std::uint64_t);
   static_assert(sizeof(Entry) % kUnit == 0 && sizeof(wire::StackFrame) % kUnit == 0);
-  // Compacting touches all of the table: it has to be worth a good many stacks.
-  static constexpr std::uint32_t kWorthCompacting = kMostStacks / 64 + 1;
 
   // An odd version says that memory which was in use is being changed.
   class Change {
@@ -162,6 +158,17 @@ class StackTable {
     return reinterpret_cast<const wire::StackFrame*>(&entry + 1);
   }
 
+  // Its result holds when it is still so.
+  KnownStack search(std::uint64_t hash) const {
+    const std::uint32_t version = version_.load(std::memory_order_acquire);
+    for (std::uint64_t at = hash;; ++at) {
+      const std::uint32_t place = slots_[at % kSlots].load(std::memory_order_acquire);
+      if (place == 0) return {.version = version};
+      const Entry& entry = entryAt(place);
+      if (load(entry.hash) != hash || load(entry.is_over) != 0) continue;
+      return {.number = load(entry.number), .place = place, .version = version};
+    }
+  }
   bool isStill(const KnownStack& stack) const {
     return (stack.version & 1) == 0 && version_.load(std::memory_order_acquire) == stack.version;
   }
@@ -219,7 +226,8 @@ class StackTable {
     }
   }
 
-  // Moves the stacks that are not over together.
+  // Moves the stacks that are not over together. It touches all of the table, and is done at most
+  // once after each end().
   void compact() {
     const Change change(version_);
     for (std::atomic<std::uint32_t>& slot : slots_) slot.store(0, std::memory_order_release);
