@@ -354,9 +354,12 @@ bool writeLog(const iovec* pieces, int count, std::size_t bytes, std::uint64_t o
   return result == 0;
 }
 
-// With a `limit` (0: none), nothing is written that would make the file longer.
-bool append(const iovec* pieces, int count, std::size_t bytes, std::uint64_t limit) {
+enum class Content : std::uint8_t { kEvents, kFacts };
+
+// The limit of the log's size is for events: facts are small, and tell of the limit too.
+bool append(const iovec* pieces, int count, std::size_t bytes, Content content) {
   if (!openContainer()) return false;
+  const std::uint64_t limit = content == Content::kEvents ? process.settings.max_log_size : 0;
   // Reserved, not appended: threads write at once, and what fails leaves a hole, no torn chunk.
   std::uint64_t offset = file_end.load(std::memory_order_relaxed);
   do {
@@ -365,13 +368,18 @@ bool append(const iovec* pieces, int count, std::size_t bytes, std::uint64_t lim
       return false;
     }
   } while (!file_end.compare_exchange_weak(offset, offset + bytes, std::memory_order_relaxed));
-  return writeLog(pieces, count, bytes, offset, true);
+  if (writeLog(pieces, count, bytes, offset, true)) return true;
+  // Facts are written again and again until they are there, and leave no hole each time unless
+  // another thread has gone on behind them. Of events some chunks may be whole: they stay.
+  std::uint64_t end = offset + bytes;
+  if (content == Content::kFacts) file_end.compare_exchange_strong(end, offset);
+  return false;
 }
 
 }  // namespace
 
 bool appendChunks(const iovec* pieces, int count, std::size_t bytes) {
-  return append(pieces, count, bytes, process.settings.max_log_size);
+  return append(pieces, count, bytes, Content::kEvents);
 }
 
 bool appendInfo(const char* facts, std::size_t bytes) {
@@ -386,8 +394,7 @@ bool appendInfo(const char* facts, std::size_t bytes) {
   const iovec pieces[] = {{&header, sizeof header},
                           {const_cast<char*>(facts), bytes},
                           {const_cast<char*>(kPadding), padding}};
-  // The facts are small, and tell of the limit too.
-  return append(pieces, 3, sizeof header + bytes + padding, 0);
+  return append(pieces, 3, sizeof header + bytes + padding, Content::kFacts);
 }
 
 void appendIdentity() {
