@@ -229,8 +229,8 @@ void finish(wire::AccountState state) {
   }
   finishStops();
   tellStalledTime();
-  tellModules();
-  tellLostStacks();
+  tellModules(true);
+  tellLostStacks(true);
   bool all = writeOutAll();
   // Behind what was just written, which a parent that waits for this process takes over.
   if (hasContainer()) tellMovedBytes();

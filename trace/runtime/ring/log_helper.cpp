@@ -56,7 +56,7 @@ long work(void* /*nothing*/) {
   openContainer();
   while (!is_to_stop.load()) {
     const std::uint32_t seen = handed_over.load();
-    tellModules();
+    tellModules(false);
     if (writeHandedOver()) {
       wakeOn(came_free);
     } else {
@@ -87,12 +87,13 @@ bool LogHelper::start() {
   return false;  // what sanitizers put into each access wants a thread of the C library
 #endif
   if (helper_state.load(std::memory_order_acquire) == HelperState::kRunning) return true;
+  // The thread begins with what is held here; and a handler that forks would find half of it.
+  const HeldSignals held;
   HelperState seen = HelperState::kNone;
   if (process.draining_each.load() ||
       !helper_state.compare_exchange_strong(seen, HelperState::kStarting)) {
     return seen == HelperState::kRunning;
   }
-  const HeldSignals held;  // the thread begins with what is held here
   if (stack == nullptr) {
     stack = static_cast<char*>(mapAnonymous(kStackBytes, MAP_PRIVATE | MAP_NORESERVE));
   }

@@ -119,8 +119,8 @@ void empty(Ring& ring) {
 
 // Facts that go with what was recorded: a process that is killed does not come to finish().
 void tellFacts() {
-  tellModules();
-  if (tellMovedBytesNowAndThen()) tellLostStacks();
+  tellModules(false);
+  if (tellMovedBytesNowAndThen()) tellLostStacks(false);
 }
 
 // The same for a thread that waits for it, and a new chunk in the empty ring.

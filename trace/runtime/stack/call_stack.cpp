@@ -11,6 +11,7 @@
 #include "trace/runtime/ring/ring.hpp"
 #include "trace/runtime/stack/frame_walk.hpp"
 #include "trace/runtime/stack/modules.hpp"
+#include "trace/runtime/stack/retry.hpp"
 #include "trace/runtime/stack/stack_table.hpp"
 #include "trace/runtime/sys/raw_syscall.hpp"
 #include "trace/runtime/sys/resource_limits.hpp"
@@ -27,27 +28,39 @@ struct Stacks {
   StackTable<32768, std::size_t{8} << 20> table;
   AddressSet<4096> ends;  // return addresses in code without frame pointers
   Modules modules;
+  Retry refreshing;
   std::atomic<bool> is_full{false};
+  bool has_unknown = false;  // a stack with an address of which it could not be told where it is
 };
 std::atomic<Stacks*> stacks{nullptr};
 std::atomic<bool> has_untold{false};
+std::atomic<bool> is_telling{false};  // a thread tells modules
+Retry telling;
 std::atomic<std::uint64_t> lost{0};
+std::atomic<std::uint64_t> told_lost{0};
+
+// How often libraries were unloaded since it was last looked which modules are gone. Meanwhile no
+// stack of the table is believed: better an event without one than one of the wrong library.
+std::atomic<std::uint64_t> unloads{0};
+bool mustRefresh() { return unloads.load(std::memory_order_acquire) != 0; }
 
 // Why the walk takes the return address alone from now on.
 enum class Shortened : std::uint8_t { kNo, kUnreadable, kTooManyPlaces };
 std::atomic<Shortened> shortened{Shortened::kNo};
+std::atomic<Shortened> told_shortened{Shortened::kNo};
 void shorten(Shortened why) {
   shortened.store(why);
   callstack_depth.store(1);
 }
 
 // The right to add to them, with signals held. Not given when its holder does not go on: that is
-// waited for once, and not at all where events are dropped rather than waited for.
+// waited for once, and only briefly where events are dropped rather than waited for.
 std::atomic<bool> is_claimed{false};
-std::atomic<bool> is_stuck{false};
+std::atomic<bool> is_stuck{false};  // it was waited for in vain, and has not been given since
 class StackClaim {
  public:
-  StackClaim() : is_ours_(take()) { is_stuck.store(!is_ours_, std::memory_order_relaxed); }
+  // `waits`: also where events are dropped.
+  explicit StackClaim(bool waits = false) : is_ours_(take(waits)) {}
   ~StackClaim() {
     if (is_ours_) is_claimed.store(false, std::memory_order_release);
   }
@@ -56,14 +69,25 @@ class StackClaim {
   explicit operator bool() const { return is_ours_; }
 
  private:
-  static bool take() {
+  static bool take(bool waits) {
     const auto isTaken = [] { return is_claimed.exchange(true, std::memory_order_acquire); };
-    if (is_stuck.load(std::memory_order_relaxed)) return !isTaken();
-    if (!LogHelper::dropsEvents()) return waitWhile(isTaken);
+    bool is_ours = !isTaken();
+    if (!is_ours) {
+      const bool drops = LogHelper::dropsEvents();
+      // Where events are dropped, it has not been waited for long.
+      const bool waits_anew = waits && drops;
+      if (is_stuck.load(std::memory_order_relaxed) && !waits_anew) return false;
+      is_ours = drops && !waits ? yieldWhile(isTaken) : waitWhile(isTaken);
+    }
+    is_stuck.store(!is_ours, std::memory_order_relaxed);
+    return is_ours;
+  }
+  template <typename IsBusy>
+  static bool yieldWhile(IsBusy is_busy) {
     constexpr int kYields = 100;
     for (int i = 0; i < kYields; ++i) {
-      if (!isTaken()) return true;
       rawSyscall(SYS_sched_yield);
+      if (!is_busy()) return true;
     }
     return false;
   }
@@ -182,9 +206,35 @@ struct Search {
 
   void look(const Stacks* known, std::uint64_t hash) {
     in = known;
-    stack = known == nullptr ? KnownStack{} : known->table.find(hash);
+    if (mustRefresh()) {
+      stack = {.is_unsure = true};
+    } else {
+      stack = known == nullptr ? KnownStack{} : known->table.find(hash);
+    }
   }
 };
+
+// Ends the stacks whose modules are gone. For the holder of the claim; false when it cannot be told
+// which are.
+bool refresh(Stacks& known) {
+  std::uint64_t seen = unloads.load();
+  const bool is_told = known.modules.refresh([&known](const Modules::GoneModules& gone) {
+    known.table.end([&gone](const wire::StackFrame& frame) { return gone.have(frame); });
+    known.ends.removeIf([&gone](std::uintptr_t address) { return gone.hold(address); });
+    known.is_full.store(false, std::memory_order_relaxed);
+  });
+  known.refreshing.note(is_told);
+  if (!is_told) return false;
+  if (known.has_unknown) {
+    known.table.end([&known](const wire::StackFrame& frame) {
+      return frame.module == 0 && !known.modules.have(frame.offset);
+    });
+    known.is_full.store(false, std::memory_order_relaxed);
+    known.has_unknown = false;
+  }
+  unloads.compare_exchange_strong(seen, 0);  // unless another was unloaded meanwhile
+  return true;
+}
 
 Learnt learnUnderClaim(const Walked& walked, Search& found) {
   const StackClaim claim;
@@ -196,19 +246,25 @@ Learnt learnUnderClaim(const Walked& walked, Search& found) {
     if (known == nullptr) return Learnt::kNothing;
     stacks.store(known, std::memory_order_release);
   }
-  found.look(known, walked.hash);  // another thread may have been quicker
+  // What the call's own stack lies in cannot be unloaded from here on.
+  if (mustRefresh() && !refresh(*known)) return Learnt::kNothing;
+  found.in = known;
+  found.stack = known->table.find(walked.hash);  // another thread may have been quicker
   if (found.stack) return Learnt::kStack;
   wire::StackFrame frames[wire::kMostFrames];
   for (std::uint32_t i = 0; i < walked.count; ++i) {
     const std::uintptr_t address = walked.addresses[i];
-    const Modules::Found found = known->modules.find(address, frames[i]);
+    const Modules::Found where = known->modules.find(address, frames[i]);
     if (!known->modules.untold().isEmpty()) has_untold.store(true, std::memory_order_relaxed);
-    if (i == 0) continue;  // where the call returns to is known for sure
-    const bool is_frame = found == Modules::Found::kExecutable && isBehindCall(address);
+    const bool is_known = where != Modules::Found::kNotKnown;
+    if (!is_known) shorten(Shortened::kUnreadable);  // what is a frame cannot be told
+    if (i == 0) {                                    // where the call returns to is known for sure
+      known->has_unknown |= !is_known;
+      continue;
+    }
+    const bool is_frame = where == Modules::Found::kExecutable && isBehindCall(address);
     if (is_frame) continue;
-    if (found == Modules::Found::kNotKnown) {
-      shorten(Shortened::kUnreadable);  // what is a frame cannot be told
-    } else if (!known->ends.add(walked.addresses[i - 1])) {
+    if (is_known && !known->ends.add(walked.addresses[i - 1])) {
       shorten(Shortened::kTooManyPlaces);
     }
     return Learnt::kEnd;
@@ -225,17 +281,22 @@ Learnt learnUnderClaim(const Walked& walked, Search& found) {
   if (!has_untold.load(std::memory_order_relaxed)) return learnt;
   // Before the event, so that a process that is killed has told it, unless its log is slow or not
   // to be waited for.
-  if (LogHelper::isWanted() && LogHelper::start()) {
+  if (!LogHelper::isWanted()) {
+    tellModules(false);
+  } else if (LogHelper::start()) {
     LogHelper::wake();
-  } else {
-    tellModules();
+  } else if (!LogHelper::dropsEvents()) {
+    tellModules(false);
   }
   return learnt;
 }
 
-// Whether the table lacks room for the stack, and looking at it closely would be in vain.
-bool hasNoRoom(const Stacks* known, const Walked& walked) {
-  return known != nullptr && known->is_full.load(std::memory_order_relaxed) &&
+// Whether looking closely at the stack, which was not found, would be in vain: the table lacks room
+// for it, or it cannot be told which modules are gone.
+bool isInVain(const Stacks* known, const Walked& walked, const KnownStack& sought) {
+  if (known == nullptr) return false;
+  if (mustRefresh()) return !known->refreshing.isDue();
+  return !sought.is_unsure && known->is_full.load(std::memory_order_relaxed) &&
          !known->table.hasOver(walked.hash);
 }
 
@@ -246,9 +307,9 @@ bool hasNoRoom(const Stacks* known, const Walked& walked) {
   walk(self, known, frame, walked);
   result.look(known, walked.hash);
   while (!result.stack) [[unlikely]] {
-      const bool is_full = hasNoRoom(known, walked);
-      result.was_new = !is_full;
-      const Learnt learnt = is_full ? Learnt::kNothing : learn(walked, result);
+      const bool is_in_vain = isInVain(known, walked, result.stack);
+      result.was_new |= !is_in_vain;
+      const Learnt learnt = is_in_vain ? Learnt::kNothing : learn(walked, result);
       if (learnt == Learnt::kNothing) {
         lost.fetch_add(1, std::memory_order_relaxed);
         break;
@@ -284,7 +345,9 @@ bool hasNoRoom(const Stacks* known, const Walked& walked) {
     wire::StackDefinition definition;
     // Where another thread has just used its memory again, it is there anew after a second search.
     if (!found.in->table.copy(found.stack, definition)) {
+      const bool was_new = found.was_new;
       found = search(self, ownFrame());
+      found.was_new |= was_new;
       if (found.stack && !found.in->table.copy(found.stack, definition)) {
         lost.fetch_add(1, std::memory_order_relaxed);
         found.stack = {};
@@ -303,41 +366,68 @@ bool hasNoRoom(const Stacks* known, const Walked& walked) {
   Walked walked;
   const Stacks* const known = stacks.load(std::memory_order_acquire);
   walk(self, known, ownFrame(), walked);
-  const KnownStack stack = known == nullptr ? KnownStack{} : known->table.find(walked.hash);
-  asm volatile("" : : "r"(stack.number), "r"(walked.hash) : "memory");
+  Search found;
+  found.look(known, walked.hash);
+  asm volatile("" : : "r"(found.stack.number), "r"(walked.hash) : "memory");
 }
 
 void forgetUnloadedModules() {
+  const HeldSignals held;  // a handler may fork
+  unloads.fetch_add(1);
   if (stacks.load(std::memory_order_acquire) == nullptr) return;
   // In a forked child without an event they are still its parent's, and so may be the claim.
   if (process.epoch_page->load(std::memory_order_relaxed) == 0) return;
+  // Without the claim, whoever adds a stack next looks what is gone.
   const StackClaim claim;
-  if (!claim) return;
+  Stacks* const known = stacks.load(std::memory_order_relaxed);
+  if (!claim || known == nullptr || !mustRefresh()) return;
   const SpareDescriptors spare;
-  Stacks& known = *stacks.load(std::memory_order_relaxed);
-  known.modules.refresh([&known](const Modules::GoneModules& gone) {
-    known.table.end([&gone](const wire::StackFrame& frame) { return gone.have(frame); });
-    known.ends.removeIf([&gone](std::uintptr_t address) { return gone.hold(address); });
-    known.is_full.store(false, std::memory_order_relaxed);
-  });
+  refresh(*known);
 }
 
-void tellModules() {
-  if (!has_untold.load(std::memory_order_relaxed)) return;
+namespace {
+
+// False when something is left that cannot be told now.
+bool tellUntold(bool waits) {
   constexpr std::size_t kBytes = 16 * 1024;
   const Scratch<char, 1> memory(kBytes);
-  if (!memory) return;
+  if (!memory) return false;
   Modules::Untold::Copied facts;
   while (true) {
     {
-      const StackClaim claim;
+      const StackClaim claim(waits);
       Stacks* const known = stacks.load(std::memory_order_relaxed);
-      if (!claim || known == nullptr) return;
+      if (!claim || known == nullptr) return false;
       known->modules.untold().told(facts);
       facts = known->modules.untold().copy(memory.data(), kBytes);
-      if (facts.count == 0) has_untold.store(false, std::memory_order_relaxed);
+      if (facts.count == 0) {
+        has_untold.store(false);
+        return true;
+      }
     }
-    if (facts.count == 0 || !appendInfo(memory.data(), facts.bytes)) return;
+    const bool has_worked = appendInfo(memory.data(), facts.bytes);
+    telling.note(has_worked);
+    if (!has_worked) return false;
+  }
+}
+
+}  // namespace
+
+void tellModules(bool is_last) {
+  if (!has_untold.load(std::memory_order_relaxed)) return;
+  const HeldSignals held;  // a handler may fork
+  const auto isTelling = [] { return is_telling.exchange(true); };
+  while (has_untold.load() && (is_last || telling.isDue())) {
+    // Another thread that tells them looks again when it has done so. Where it does not go on, the
+    // last chance is taken all the same: twice told does no harm.
+    if (is_last) {
+      waitWhile(isTelling);
+    } else if (isTelling()) {
+      return;
+    }
+    const bool is_told = tellUntold(is_last);
+    is_telling.exchange(false);  // sees what those have left who came meanwhile
+    if (!is_told) return;
   }
 }
 
@@ -345,29 +435,33 @@ void forgetStacks(bool is_in_use) {
   Stacks* const known = stacks.exchange(nullptr);
   if (known != nullptr && !is_in_use) unmap(known, sizeof *known);
   has_untold.store(false);
+  is_telling.store(false);
+  telling.note(true);
+  unloads.store(0);
   lost.store(0);
+  told_lost.store(0);
   is_claimed.store(false);
   is_stuck.store(false);
   // What its parent could not find out, the child may.
   shortened.store(Shortened::kNo);
+  told_shortened.store(Shortened::kNo);
   callstack_depth.store(process.settings.callstack);
 }
 
-void tellLostStacks() {
+void tellLostStacks(bool is_last) {
   if (!hasContainer()) return;
-  if (const std::uint64_t count = lost.load(); count > 0) {
-    appendFact(wire::info::kStacksLost, count);
+  const std::uint64_t count = lost.load();
+  if (count > 0 && (is_last || count != told_lost.load()) &&
+      appendFact(wire::info::kStacksLost, count)) {
+    told_lost.store(count);
   }
-  switch (shortened.load()) {
-    case Shortened::kNo:
-      break;
-    case Shortened::kUnreadable:
-      appendFact(wire::info::kStacksShortened, "which files its code is in could not be read");
-      break;
-    case Shortened::kTooManyPlaces:
-      appendFact(wire::info::kStacksShortened, "too many places have no frame pointer");
-      break;
-  }
+  const Shortened why = shortened.load();
+  if (why == Shortened::kNo || (!is_last && why == told_shortened.load())) return;
+  const bool is_told =
+      appendFact(wire::info::kStacksShortened, why == Shortened::kUnreadable
+                                                   ? "which files its code is in could not be read"
+                                                   : "too many places have no frame pointer");
+  if (is_told) told_shortened.store(why);
 }
 
 }  // namespace omnio::trace

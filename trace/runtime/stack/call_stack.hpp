@@ -29,12 +29,14 @@ void findStack(Thread& self);
 // A library may have been unloaded, and another may be loaded in its place.
 void forgetUnloadedModules();
 // Writes to the log which modules the stacks lie in, as far as it does not have that yet.
-void tellModules();
+// `is_last`: nothing is written later, so that other threads are waited for.
+void tellModules(bool is_last);
 // In a forked child: its log has to be told all modules anew. `is_in_use`: the thread is in the
 // middle of a record.
 void forgetStacks(bool is_in_use);
 // Tells the log how many events have no stack since it could not be kept, and why stacks have one
-// frame from some moment on, if they do.
-void tellLostStacks();
+// frame from some moment on, if they do. Unless it is the last time, what it was told before is not
+// told again.
+void tellLostStacks(bool is_last);
 
 }  // namespace omnio::trace

@@ -28,13 +28,16 @@ class Modules {
   // module that comes back has the number that it had.
   Found find(std::uintptr_t address, wire::StackFrame& frame);
 
+  // Whether one that is there holds the address.
+  bool have(std::uintptr_t address) const { return known(address) != nullptr; }
+
   // Some may have been unloaded: looks which are no longer where they were. When there are any,
-  // calls `gone(gone_modules)`.
+  // calls `gone(gone_modules)`. False when the kernel does not tell.
   template <typename Gone>
-  void refresh(Gone gone) {
-    if (count_ == 0) return;
+  bool refresh(Gone gone) {
+    if (count_ == 0) return true;
     bool is_there[kMost] = {};
-    if (!markThose(is_there)) return;
+    if (!markThose(is_there)) return false;
     GoneModules those(modules_);
     for (std::uint32_t i = 0; i < count_; ++i) {
       if (is_there[i] || modules_[i].is_gone) continue;
@@ -42,6 +45,7 @@ class Modules {
       those.places_[those.count_++] = static_cast<std::uint16_t>(i);
     }
     if (those.count_ > 0) gone(static_cast<const GoneModules&>(those));
+    return true;
   }
 
   using Untold = UntoldFacts<std::size_t{256} * 1024>;
