@@ -243,15 +243,24 @@ def checkLimited(checks, work):
 
 
 def checkSealed(checks, work):
-    """Which file the code is in cannot be read: the stack has one frame, and the log says so."""
+    """Which file the code is in cannot be read: the stack has one frame, and none when a library was
+    unloaded. The log says so."""
     built = program("c_callstack")
     file = os.path.join(work, "sealed.data")
     directory = runBoth(checks, work, "sealed", [built, "sealed", file, pluginPaths()[0]], file)
     events = writesOf(directory, file)
-    checks.equal([len(framesOf(event)) for event in events[-3:]], [1, 1, 1], "sealed: frames")
-    checks.that(len(framesOf(events[0])) > 3, "sealed: frames before")
+    records = recordsIn(file)
+    frames = [(records[event["args"]["offset"] // RECORD].split(" ")[1], len(framesOf(event)))
+              for event in events]
+    of_plugin = [i for i, (function, _) in enumerate(frames) if function == "plugin_a"]
+    before, after = frames[:of_plugin[0]], frames[of_plugin[-1] + 1:]
+    checks.equal([frames[i][1] for i in of_plugin], [1, 1, 1], "sealed: frames")
+    checks.that(before and all(count > 3 for _, count in before), f"sealed: before: {before}")
+    checks.equal([count for _, count in after], [0] * len(before), "sealed: frames after dlclose")
+    without = sum(1 for event in readLog(directory, "--callstack") if "stack" not in event)
     told = stats(directory)["trace"]
-    checks.equal((told["whole"], told["processes_with_short_stacks"]), (True, 1), "sealed: trace")
+    checks.equal((told["whole"], told["processes_with_short_stacks"], told["stacks_not_kept"]),
+                 (True, 1, without), "sealed: trace")
     text = run([omnio(), "stats", directory]).out
     checks.that(b"the call stacks of 1 process have one frame" in text, f"sealed: {text!r}")
 
