@@ -67,15 +67,21 @@ double Curve::at(double bytes) const {
   if (below == points_.begin()) {
     return last * std::max(1.0, bytes / std::max(below->first, kLatencyBytes));
   }
-  const auto before = std::prev(below);
-  const double growth = last - before->second.value();
-  // What the times of two sizes differ by may be chance, and a hundred times that far too much.
+  // What the times of two sizes differ by may be chance, and a hundred times that far too much: the
+  // nearest size that clearly takes less time decides.
   constexpr double kClearly = 2;
-  const bool is_known = before->second.all.count > 1 && below->second.all.count > 1;
-  const double least =
-      is_known ? kClearly * std::hypot(before->second.error(), below->second.error()) : 0;
-  if (growth <= least) return last;
-  return last + growth / (below->first - before->first) * (bytes - below->first);
+  for (auto before = below; before != points_.begin();) {
+    --before;
+    const bool is_known = before->second.all.count > 1 && below->second.all.count > 1;
+    const double least =
+        is_known ? kClearly * std::hypot(before->second.error(), below->second.error()) : 0;
+    const double growth = last - before->second.value();
+    if (growth > least) {
+      return last + growth / (below->first - before->first) * (bytes - below->first);
+    }
+    if (!is_known) break;
+  }
+  return last;
 }
 
 double Curve::errorAt(double bytes) const {

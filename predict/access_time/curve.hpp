@@ -17,7 +17,7 @@ class Curve {
   double leastBytes() const { return points_.begin()->first; }
   double mostBytes() const { return points_.rbegin()->first; }
   // Not of an empty one. Below the smallest size it is as long as there; above the largest it goes
-  // on by bytes, as between the last two, where these clearly differ.
+  // on by bytes, as between that and the nearest size that clearly takes less time.
   double at(double bytes) const;
   // The standard error of that, by how the means of batches at the sizes around it differ, or the
   // times where there are few batches. One time alone could be anything: its error is as large as

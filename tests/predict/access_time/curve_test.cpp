@@ -38,6 +38,9 @@ TEST(Curve, GoesOnAboveTheLargestOnlyWhereTheLastTwoClearlyDiffer) {
   }
   EXPECT_DOUBLE_EQ(unclear.at(10000), 13);
   EXPECT_DOUBLE_EQ(clear.at(400), 42);
+  // The time of a smaller one decides then.
+  for (const double more : {0.0, 4.0}) unclear.add(50, 1 + more / 4);
+  EXPECT_DOUBLE_EQ(unclear.at(350), 13 + (13 - 1.5) / 150 * 150);
 }
 
 TEST(Curve, OfOneSizeGrowsWithTheBytes) {
