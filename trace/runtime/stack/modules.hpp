@@ -36,13 +36,13 @@ class Modules {
   template <typename Gone>
   bool refresh(Gone gone) {
     if (count_ == 0) return true;
-    bool is_there[kMost] = {};
-    if (!markThose(is_there)) return false;
-    GoneModules those(modules_);
+    for (std::uint32_t i = 0; i < count_; ++i) is_there_[i] = false;
+    if (!markThose(is_there_)) return false;
+    GoneModules those(*this);
     for (std::uint32_t i = 0; i < count_; ++i) {
-      if (is_there[i] || modules_[i].is_gone) continue;
+      if (is_there_[i] || modules_[i].is_gone) continue;
       modules_[i].is_gone = true;
-      those.places_[those.count_++] = static_cast<std::uint16_t>(i);
+      gone_[those.count_++] = static_cast<std::uint16_t>(i);
     }
     if (those.count_ > 0) gone(static_cast<const GoneModules&>(those));
     return true;
@@ -81,18 +81,17 @@ class Modules {
 
    private:
     friend class Modules;
-    explicit GoneModules(const Module* modules) : modules_(modules) {}
+    explicit GoneModules(const Modules& all) : all_(all) {}
     template <typename IsIt>
     bool has(IsIt is_it) const {
       for (std::uint32_t i = 0; i < count_; ++i) {
-        if (is_it(modules_[places_[i]])) return true;
+        if (is_it(all_.modules_[all_.gone_[i]])) return true;
       }
       return false;
     }
 
-    const Module* modules_;
+    const Modules& all_;
     std::uint32_t count_ = 0;
-    std::uint16_t places_[kMost];
   };
 
  private:
@@ -105,6 +104,9 @@ class Modules {
   std::uint32_t count_ = 0;
   std::uint32_t last_number_ = 0;
   Untold untold_;
+  // Of a refresh(). A signal handler's stack may be small.
+  bool is_there_[kMost];
+  std::uint16_t gone_[kMost];
 };
 
 // The mapping of the process's first thread's stack, as it is now; empty where it is not known.
