@@ -66,19 +66,9 @@ base::Result<AccessTimes> AccessTimes::learned(const predict::Calibration& calib
   }
   times.kind_ = kind.value_or(bestOf(times.models_));
   times.data_ = trained(times.kind_, data);
-  times.table_ = trained(ModelKind::kTable, samples);
+  times.table_ = std::make_unique<TableModel>(samples);
   for (const auto& [round, of_round] : byRound(samples)) {
-    times.by_round_.push_back({trained(ModelKind::kTable, of_round), measuredIn(of_round)});
-  }
-  times.measured_ = measuredIn(samples);
-  for (const Sample& sample : samples) {
-    for (const Access& access : measuredBy(sample.access)) {
-      times.sizes_[access.curve()].push_back(access.bytes);
-    }
-  }
-  for (auto& [curve, all] : times.sizes_) {
-    std::ranges::sort(all);
-    all.erase(std::ranges::unique(all).begin(), all.end());
+    times.by_round_.push_back(std::make_unique<TableModel>(of_round));
   }
   times.findLookUps(calibration);
   times.noise_ = predict::noiseOf(calibration.references);
@@ -121,58 +111,38 @@ double AccessTimes::lookUpSeconds(const Access& access) const {
 
 double AccessTimes::seconds(const Access& access) const {
   constexpr double kLeast = 0.1;
-  const double seconds = (access.movesData() ? data_ : table_)->seconds(access);
+  const TimeModel& model = access.movesData() ? *data_ : *table_;
+  const double seconds = model.seconds(access);
   return std::max(kLeast * seconds, seconds + lookUpSeconds(access));
-}
-
-AccessTimes::Measured AccessTimes::measuredIn(const Samples& samples) {
-  Measured measured;
-  for (const Sample& sample : samples) {
-    for (const Access& access : measuredBy(sample.access)) {
-      measured[access.curve()].add(access.processes, access.bytes, sample.seconds, sample.batch);
-    }
-  }
-  return measured;
-}
-
-const AccessTimes::Measured::value_type* AccessTimes::meansFor(const Access& access) const {
-  for (const Access& alike : alikeTo(access)) {
-    const auto found = measured_.find(alike.curve());
-    if (found != measured_.end()) return &*found;
-  }
-  return nullptr;
 }
 
 std::optional<AccessTimes::InRound> AccessTimes::inRound(std::size_t round,
                                                          const Access& access) const {
-  const auto* const whole = meansFor(access);
+  const auto* const whole = table_->meansFor(access);
   if (whole == nullptr) return {};
-  const Round& of_round = by_round_[round];
-  const auto part = of_round.measured.find(whole->first);
-  if (part == of_round.measured.end() ||
-      !part->second.hasThoseOf(whole->second, access.processes, access.bytes)) {
-    return {};
-  }
-  return InRound{.seconds = of_round.table->seconds(access),
-                 .share = part->second.countFor(access.processes, access.bytes) /
-                          whole->second.countFor(access.processes, access.bytes)};
+  const double processes = access.processes, bytes = access.bytes;
+  const CurvesByProcesses* const part = by_round_[round]->find(whole->first);
+  if (part == nullptr || !part->hasThoseOf(whole->second, processes, bytes)) return {};
+  return InRound{
+      .seconds = part->at(processes, bytes),
+      .share = part->countFor(processes, bytes) / whole->second.countFor(processes, bytes)};
 }
 
 std::optional<AccessTimes::MeanError> AccessTimes::errorOf(const Access& access) const {
-  const auto* const means = meansFor(access);
+  const auto* const means = table_->meansFor(access);
   if (means == nullptr) return {};
   return MeanError{means->first, means->second.errorAt(access.processes, access.bytes)};
 }
 
 bool AccessTimes::covers(const Access& access) const {
   if (access.stands_for_another) return false;
-  const auto found = measured_.find(access.curve());
-  return found != measured_.end() && found->second.covers(access.processes, access.bytes);
+  const CurvesByProcesses* const found = table_->find(access.curve());
+  return found != nullptr && found->covers(access.processes, access.bytes);
 }
 
 bool AccessTimes::isOnGrid(const Access& access) const {
-  const auto found = sizes_.find(access.curve());
-  return found != sizes_.end() && std::ranges::binary_search(found->second, access.bytes);
+  const CurvesByProcesses* const found = table_->find(access.curve());
+  return found != nullptr && found->hasSize(access.bytes);
 }
 
 const TotalErrors& AccessTimes::errors() const {

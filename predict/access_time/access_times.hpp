@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,8 +10,8 @@
 
 #include "core/base/result.hpp"
 #include "predict/access_time/access.hpp"
-#include "predict/access_time/curve.hpp"
 #include "predict/access_time/model_errors.hpp"
+#include "predict/access_time/table_model.hpp"
 #include "predict/access_time/time_model.hpp"
 #include "predict/calibration/document.hpp"
 
@@ -41,7 +40,7 @@ class AccessTimes {
   // The standard error of the mean time of such accesses, by how those that were measured differ,
   // and which they are. Nothing where there are none.
   struct MeanError {
-    decltype(Access().curve()) curve;
+    TableModel::Key curve;
     double seconds = 0;
   };
   std::optional<MeanError> errorOf(const Access& access) const;
@@ -61,15 +60,6 @@ class AccessTimes {
  private:
   AccessTimes() = default;
 
-  using Measured = std::map<decltype(Access().curve()), CurvesByProcesses>;
-  struct Round {
-    std::unique_ptr<const TimeModel> table;
-    Measured measured;
-  };
-  static Measured measuredIn(const Samples& samples);
-  // The means that stand for the time of the access; null where there are none.
-  const Measured::value_type* meansFor(const Access& access) const;
-
   ModelKind kind_ = ModelKind::kTable;
   double lookUpSeconds(const Access& access) const;
   void findLookUps(const predict::Calibration& calibration);
@@ -77,10 +67,8 @@ class AccessTimes {
   double look_ups_ = 0;        // of the paths in the calibration
   bool looks_up_all_ = false;  // each of these costs a request
   std::unique_ptr<const TimeModel> data_;
-  std::unique_ptr<const TimeModel> table_;
-  std::vector<Round> by_round_;
-  Measured measured_;
-  std::map<decltype(Access().curve()), std::vector<double>> sizes_;
+  std::unique_ptr<const TableModel> table_;
+  std::vector<std::unique_ptr<const TableModel>> by_round_;
   std::vector<std::pair<ModelKind, TotalErrors>> models_;
   std::optional<predict::Noise> noise_;
 };

@@ -125,7 +125,7 @@ void CallAccesses::addSync(CellOperation operation, model::FileNumber file, doub
   const bool is_new = state != nullptr && std::exchange(state->is_new, false);
   add(is_new ? CellOperation::kFsync : operation, file, bytes);
   found_.back().is_new = is_new;
-  // Who syncs a file of several ranks writes what the others have written, too, and saves it them.
+  // The sync of a file of several ranks writes what the others have written too. They need not.
   const auto number = static_cast<std::size_t>(file);
   const bool is_shared = !is_new && number < files_.size() && files_[number].is_shared;
   found_.back().sharing = is_shared ? FileSharing::kShared : FileSharing::kOwn;

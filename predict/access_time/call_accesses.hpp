@@ -39,7 +39,7 @@ struct MovedBytes {
   double asynchronous = 0;  // of those, by operations that go on beside the application
   double mapped = 0;        // pages of mapped files, beside those of calls
 
-  // What has come since `before`, so many times.
+  // Bytes that were moved since `before`, so many times.
   void addSince(const MovedBytes& before, const MovedBytes& now, double times) {
     by_calls += times * (now.by_calls - before.by_calls);
     direct += times * (now.direct - before.direct);

@@ -67,7 +67,7 @@ double Curve::at(double bytes) const {
   if (below == points_.begin()) {
     return last * std::max(1.0, bytes / std::max(below->first, kLatencyBytes));
   }
-  // What the times of two sizes differ by may be chance, and a hundred times that far too much: the
+  // Times of two sizes differ by chance too, and a hundred times that would be far too much: the
   // nearest size that clearly takes less time decides.
   constexpr double kClearly = 2;
   for (auto before = below; before != points_.begin();) {
@@ -151,6 +151,10 @@ bool CurvesByProcesses::hasThoseOf(const CurvesByProcesses& whole, double proces
            std::ranges::all_of(whole.curves_.at(number).sizesFor(bytes),
                                [&mine](double size) { return mine->second.has(size); });
   });
+}
+
+bool CurvesByProcesses::hasSize(double bytes) const {
+  return std::ranges::any_of(curves_, [bytes](const auto& of) { return of.second.has(bytes); });
 }
 
 bool CurvesByProcesses::covers(double processes, double bytes) const {

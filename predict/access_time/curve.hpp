@@ -58,6 +58,8 @@ class CurvesByProcesses {
   double countFor(double processes, double bytes) const;
   // Whether it has all means that at() of `whole` is made of.
   bool hasThoseOf(const CurvesByProcesses& whole, double processes, double bytes) const;
+  // Whether the size was measured, with any number of processes.
+  bool hasSize(double bytes) const;
   // Whether both numbers lie between measured ones.
   bool covers(double processes, double bytes) const;
 

@@ -13,6 +13,7 @@
 
 #include "predict/access_time/curve.hpp"
 #include "predict/access_time/neural_network.hpp"
+#include "predict/access_time/table_model.hpp"
 
 namespace omnio::access_time {
 
@@ -68,29 +69,6 @@ class LinearModel final : public TimeModel {
 
  private:
   std::map<CellOperation, CurvesByProcesses> curves_;
-};
-
-class TableModel final : public TimeModel {
- public:
-  explicit TableModel(const Samples& samples) {
-    for (const Sample& sample : samples) {
-      for (const Access& access : measuredBy(sample.access)) {
-        curves_[access.curve()].add(access.processes, access.bytes, sample.seconds, sample.batch);
-      }
-    }
-  }
-
-  // Where a curve was not measured, the most alike stands for it.
-  double seconds(const Access& access) const override {
-    for (const Access& alike : alikeTo(access)) {
-      const auto found = curves_.find(alike.curve());
-      if (found != curves_.end()) return found->second.at(access.processes, access.bytes);
-    }
-    return 0;
-  }
-
- private:
-  std::map<decltype(Access().curve()), CurvesByProcesses> curves_;
 };
 
 // The inputs of the networks, each about -1 to 1.
@@ -274,50 +252,6 @@ std::unique_ptr<const TimeModel> trained(ModelKind kind, const Samples& samples)
     default:
       return std::make_unique<TableModel>(samples);
   }
-}
-
-std::vector<Access> alikeTo(const Access& access) {
-  std::vector<Access> result{access};
-  // Each of the following is done to all that there are until then.
-  const auto also = [&result](auto change) {
-    for (std::size_t i = 0, count = result.size(); i < count; ++i) {
-      result.push_back(result[i]);
-      change(result.back());
-    }
-  };
-  also([](Access& each) {
-    if (each.order == AccessOrder::kStrided) each.order = AccessOrder::kRandom;
-  });
-  also([](Access& each) {
-    each.sharing = each.sharing == FileSharing::kOwn ? FileSharing::kShared : FileSharing::kOwn;
-  });
-  also([](Access& each) { each.extends = !each.extends; });
-  also([](Access& each) { each.is_new = false; });
-  also([](Access& each) {
-    if (each.movesData()) {
-      each.order =
-          each.order == AccessOrder::kSequential ? AccessOrder::kRandom : AccessOrder::kSequential;
-    }
-  });
-  also([](Access& each) {
-    if (each.operation == CellOperation::kFdatasync) each.operation = CellOperation::kFsync;
-    if (each.operation == CellOperation::kCreate) each.operation = CellOperation::kOpen;
-  });
-  return result;
-}
-
-std::vector<Access> measuredBy(const Access& access) {
-  std::vector<Access> result{access};
-  if (access.processes == 1 && access.sharing == FileSharing::kOwn) {
-    result.push_back(access);
-    result.back().sharing = FileSharing::kShared;
-    // Behind the end there is one order.
-    if (access.order == (access.extends ? AccessOrder::kSequential : AccessOrder::kRandom)) {
-      result.push_back(result.back());
-      result.back().order = AccessOrder::kStrided;
-    }
-  }
-  return result;
 }
 
 std::vector<double> timesBy(ModelKind kind, const Samples& train, const Samples& test) {

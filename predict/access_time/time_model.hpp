@@ -41,14 +41,6 @@ class TimeModel {
 // The same samples give the same model.
 std::unique_ptr<const TimeModel> trained(ModelKind kind, const Samples& samples);
 
-// The accesses whose time a sample is: one process alone has the storage in a shared file as in its
-// own.
-std::vector<Access> measuredBy(const Access& access);
-
-// Accesses whose times stand for that of the access where it was not measured itself: it alone, and
-// then the most alike first.
-std::vector<Access> alikeTo(const Access& access);
-
 // The times that a model which has learned from `train` gives for each of `test`, in their order.
 std::vector<double> timesBy(ModelKind kind, const Samples& train, const Samples& test);
 

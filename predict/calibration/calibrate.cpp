@@ -395,8 +395,8 @@ base::Result<bool> Calibrator::measureRound(std::vector<std::size_t> todo) {
     std::int64_t slice = sliceFor(number, fairSlice(std::move(shares), round_end - now));
     const UnitCost& cost = costs_[number];
     if (cost.is_known) {
-      // What has to take longer than its slice is not measured in each round, or it would take the
-      // time of all others. By chance, which comes to the slice in the mean.
+      // A unit that has to take longer than its slice is left out of some rounds, or it would take
+      // the time of all others. By chance, which comes to the slice in the mean.
       const std::int64_t least = leastFor(number);
       if (drawnPart(number) * static_cast<double>(least) >= static_cast<double>(slice)) continue;
       slice = std::max(slice, least);

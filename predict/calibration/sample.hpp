@@ -21,7 +21,7 @@ struct BatchTimes {
 // its reader takes.
 inline constexpr std::size_t kMostDocumentBytes = std::size_t{128} << 20;
 
-// What the sample of a cell may have, so that so many cells stay within kMostDocumentBytes.
+// The most that the sample of a cell may have, so that so many cells stay in kMostDocumentBytes.
 struct SampleLimits {
   std::size_t accesses = kMostSampled;
   std::size_t runs = 2 * kMostSampled;

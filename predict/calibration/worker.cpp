@@ -315,7 +315,7 @@ void Worker::measureData() {
   // Each file once, by one process.
   const bool is_mine = !is_shared || isFirst();
   if (key.extends) {
-    // What the file has lost needs no writing back.
+    // Bytes that the file has lost need no writing back.
     if (is_mine && ftruncate(file.get(), 0) != 0)
       fail(fmt::format("cannot truncate {}", name), errno);
   } else if (is_mine && order().cache != CacheState::kDirect) {
