@@ -11,7 +11,7 @@ from replay_testing import checkRoundTrip
 
 PAGE = 4096
 BROUGHT_ALONG = 16  # pages of the block around one that is read (fault_around_bytes, 64 KiB)
-WHOLE = ("grown", "parts", "copies", "idle_child", "moved", "synced")
+WHOLE = ("grown", "parts", "copies", "idle_child", "moved", "synced", "flushed")
 KINDS = {"(map_read)": "read", "(map_write)": "write"}
 
 

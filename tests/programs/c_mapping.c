@@ -10,6 +10,7 @@
 // child   forks a child, which writes into the mapping of its parent; idle_child: and does not
 // moved   makes a mapping longer by mremap, and touches what came new
 // synced  writes a mapping and synchronises it, and reads another file by a mapping
+// flushed writes mappings whose pages the kernel writes back before they are unmapped
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define CHECK(condition)                                             \
@@ -33,6 +35,12 @@ static int make(const char* name, long pages) {
   const int fd = open(name, O_RDWR | O_CREAT | O_TRUNC, 0644);
   CHECK(fd >= 0 && ftruncate(fd, pages * kPage) == 0);
   return fd;
+}
+
+// Longer than a tick of the clock that times of files are read from.
+static void waitForTick(void) {
+  const struct timespec time = {.tv_nsec = 60 * 1000 * 1000};
+  CHECK(nanosleep(&time, NULL) == 0);
 }
 
 static char* map(int fd, long first, long pages, int flags) {
@@ -124,9 +132,21 @@ static void synchronise(void) {
   char* const memory = map(fd, 0, 64, MAP_SHARED);
   touch("synced", memory, 0, 64, 0);
   CHECK(msync(memory, 64 * kPage, MS_SYNC) == 0 && munmap(memory, 64 * kPage) == 0);
+  waitForTick();  // as most files that are read, it is not new
   char* const read = map(other, 0, 32, MAP_SHARED);
   look("other", read, 0, 32, 0);
   CHECK(munmap(read, 32 * kPage) == 0 && close(fd) == 0 && close(other) == 0);
+}
+
+static void flush(void) {
+  const char* const names[] = {"new", "old"};
+  for (int i = 0; i < 2; ++i) {
+    const int fd = make(names[i], 32);
+    if (i == 1) waitForTick();
+    char* const memory = map(fd, 0, 32, MAP_SHARED);
+    touch(names[i], memory, 3, 20, 3);
+    CHECK(fsync(fd) == 0 && munmap(memory, 32 * kPage) == 0 && close(fd) == 0);
+  }
 }
 
 int main(int argc, char** argv) {
@@ -148,6 +168,8 @@ int main(int argc, char** argv) {
     move();
   } else if (strcmp(which, "synced") == 0) {
     synchronise();
+  } else if (strcmp(which, "flushed") == 0) {
+    flush();
   } else {
     fprintf(stderr, "c_mapping: there is no case %s\n", which);
     return 2;

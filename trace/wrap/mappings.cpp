@@ -34,14 +34,23 @@ std::uint64_t page_bytes = 4096;
 constexpr std::uint64_t kMostOfOneEvent = std::uint64_t{4} << 20;
 constexpr off64_t kRingsEntries = 0x10000000;  // IORING_OFF_SQES (linux/io_uring.h)
 
+// A file as it was when it was mapped.
+struct MappedFile {
+  std::uint64_t bytes = 0;
+  dev_t device = 0;
+  ino_t inode = 0;
+  timespec changed{};
+  bool was_just_changed = false;  // a write soon after may not change its time again
+};
+
 struct Mapping {
   std::uintptr_t begin = 0;
-  std::uintptr_t end = 0;        // 0: a free place
-  std::uint64_t offset = 0;      // in the file
-  std::uint64_t cut_off = 0;     // bytes of the mapping as it was made that were before its begin
-  std::uint64_t file_bytes = 0;  // of the file, when it was mapped
-  std::uint64_t number = 0;      // from 1
-  Entry handle;                  // of its own: descriptors are closed while files are mapped
+  std::uintptr_t end = 0;     // 0: a free place
+  std::uint64_t offset = 0;   // in the file
+  std::uint64_t cut_off = 0;  // bytes of the mapping as it was made that were before its begin
+  std::uint64_t number = 0;   // from 1
+  MappedFile file;
+  Entry handle;  // of its own: descriptors are closed while files are mapped
   bool is_private = false;
   bool may_write = false;
   bool is_inherited = false;      // of the process that this one was forked from
@@ -103,8 +112,20 @@ Mapping* freePlace() {
   return nullptr;
 }
 
-// Whether the kernel counts dirty pages in it at all (smaps, proc(5)).
-bool hasDirtyPages(const Mapping& mapping) {
+// Whether the file has been written since it was mapped, by its time. True where it is not found
+// any more, since nothing speaks against it.
+bool hasChanged(const char* path, const MappedFile& file) {
+  struct stat about {};
+  const long result =
+      rawSyscall(SYS_newfstatat, AT_FDCWD, address(path), address(&about), AT_NO_AUTOMOUNT);
+  return result != 0 || about.st_dev != file.device || about.st_ino != file.inode ||
+         about.st_mtim.tv_sec != file.changed.tv_sec ||
+         about.st_mtim.tv_nsec != file.changed.tv_nsec;
+}
+
+// Whether the kernel counts dirty pages in it (smaps, proc(5)), or its file has changed: pages that
+// the kernel has written back since are clean again.
+bool hasWrittenPages(const Mapping& mapping) {
   char text[1024];
   const long fd =
       rawSyscall(SYS_openat, AT_FDCWD, address("/proc/self/smaps"), O_RDONLY | O_CLOEXEC);
@@ -113,7 +134,7 @@ bool hasDirtyPages(const Mapping& mapping) {
   Text start(head, sizeof head);
   start.putHex(mapping.begin, 1).putByte('-');
   bool is_there = false;
-  bool is_dirty = false;
+  bool is_written = false;
   bool is_over = false;
   std::size_t kept = 0;
   while (!is_over) {
@@ -123,13 +144,17 @@ bool hasDirtyPages(const Mapping& mapping) {
     std::string_view lines(text, kept + static_cast<std::size_t>(got));
     for (std::size_t end = lines.find('\n'); end != lines.npos; end = lines.find('\n')) {
       const std::string_view line = lines.substr(0, end);
+      text[lines.data() + end - text] = '\0';  // the path is the last word
       lines.remove_prefix(end + 1);
       if (line.starts_with(start.words())) {
         is_there = true;
+        const std::size_t path = line.find('/');
+        is_written = path == line.npos || hasChanged(line.data() + path, mapping.file);
+        is_over = is_written;
       } else if (is_there &&
                  (line.starts_with("Shared_Dirty:") || line.starts_with("Private_Dirty:"))) {
-        is_dirty = is_dirty || line.find_first_of("123456789") != line.npos;
-        is_over = line.starts_with("Private_Dirty:");
+        is_written = is_written || line.find_first_of("123456789") != line.npos;
+        is_over = is_over || line.starts_with("Private_Dirty:");
       }
     }
     kept = lines.size();
@@ -137,22 +162,23 @@ bool hasDirtyPages(const Mapping& mapping) {
     if (kept == sizeof text) break;
   }
   rawSyscall(SYS_close, fd);
-  return !is_there || is_dirty;
+  return !is_there || is_written;
 }
 
 // Whether the touched pages of a shared mapping that may be written count as written. The kernel's
 // answer takes time linear in all mappings of the process, so this asks for at most 1 % of the time
 // since it asked first; else they count as written. Under the lock.
 bool isWritten(const Mapping& mapping) {
+  if (mapping.file.was_just_changed) return true;
   constexpr std::uint64_t kFreeNs = 10'000'000;
   static std::uint64_t first_ns = 0;
   static std::uint64_t asking_ns = 0;
   const std::uint64_t begin = wire::systemNs(CLOCK_MONOTONIC);
   if (first_ns == 0) first_ns = begin;
   if (asking_ns > kFreeNs + (begin - first_ns) / 100) return true;
-  const bool is_dirty = hasDirtyPages(mapping);
+  const bool is_written = hasWrittenPages(mapping);
   asking_ns += wire::systemNs(CLOCK_MONOTONIC) - begin;
-  return is_dirty;
+  return is_written;
 }
 
 // Touched pages that follow each other, of one kind.
@@ -178,9 +204,9 @@ void recordRun(Thread& self, wire::EventTimes times, const Mapping& mapping, std
 void tellRun(Thread& self, std::uint64_t at, const Mapping& mapping, const Run& run) {
   // A file has grown that has pages behind its end of then.
   const std::uint64_t end = mapping.offset + run.end * page_bytes;
-  const std::uint64_t end_of_pages =
-      (mapping.file_bytes + page_bytes - 1) / page_bytes * page_bytes;
-  const std::uint64_t last = end > end_of_pages ? end : std::min(end, mapping.file_bytes);
+  const std::uint64_t file_bytes = mapping.file.bytes;
+  const std::uint64_t end_of_pages = (file_bytes + page_bytes - 1) / page_bytes * page_bytes;
+  const std::uint64_t last = end > end_of_pages ? end : std::min(end, file_bytes);
   for (std::uint64_t offset = mapping.offset + run.begin * page_bytes; offset < last;
        offset += kMostOfOneEvent) {
     const std::uint64_t bytes = std::min(last - offset, kMostOfOneEvent);
@@ -361,14 +387,23 @@ void replace(Thread& self, std::uint64_t at, const void* where, std::size_t leng
   });
 }
 
-std::uint64_t bytesOfFile(int fd) {
+MappedFile fileOf(int fd) {
+  constexpr std::int64_t kTicksNs =
+      20'000'000;  // two of the clock that times of files are read from
   struct stat about {};
-  const bool is_known = rawSyscall(SYS_fstat, fd, address(&about)) == 0 && S_ISREG(about.st_mode);
-  return is_known && about.st_size > 0 ? static_cast<std::uint64_t>(about.st_size) : 0;
+  if (rawSyscall(SYS_fstat, fd, address(&about)) != 0) return {};
+  const auto now = static_cast<std::int64_t>(wire::systemNs(CLOCK_REALTIME));
+  const std::int64_t ago = now - (about.st_mtim.tv_sec * 1'000'000'000 + about.st_mtim.tv_nsec);
+  const bool has_size = S_ISREG(about.st_mode) && about.st_size > 0;
+  return {.bytes = has_size ? static_cast<std::uint64_t>(about.st_size) : 0,
+          .device = about.st_dev,
+          .inode = about.st_ino,
+          .changed = about.st_mtim,
+          .was_just_changed = -kTicksNs < ago && ago < kTicksNs};
 }
 
 void keep(void* where, std::size_t length, int protection, int flags, off64_t offset,
-          std::uint64_t file_bytes, std::uint64_t number, Entry handle) {
+          const MappedFile& file, std::uint64_t number, Entry handle) {
   Mapping* const place = handle.isTraced() ? freePlace() : nullptr;
   const std::uint64_t pages = (length + page_bytes - 1) / page_bytes;
   auto* const told =
@@ -381,8 +416,8 @@ void keep(void* where, std::size_t length, int protection, int flags, off64_t of
   *place = {.begin = begin,
             .end = begin + pages * page_bytes,
             .offset = static_cast<std::uint64_t>(offset),
-            .file_bytes = file_bytes,
             .number = number,
+            .file = file,
             .handle = handle,
             .is_private = (flags & MAP_PRIVATE) != 0 && (flags & MAP_SHARED) == 0,
             .may_write = (protection & PROT_WRITE) != 0,
@@ -417,7 +452,7 @@ void* map(void* where, std::size_t length, int protection, int flags, int fd, of
   times.end = ticks();
   constexpr const calls::Row& row = calls::rowOf(CallId::mmap);
   wire::Arguments<CallId::mmap> values{};
-  const std::uint64_t file_bytes = bytesOfFile(fd);
+  const MappedFile file = fileOf(fd);
   const std::uint64_t number =
       result == MAP_FAILED ? 0 : numbers.fetch_add(1, std::memory_order_relaxed) + 1;
   values[calls::indexOf(row, Role::kLength)] = static_cast<std::int64_t>(length);
@@ -425,13 +460,13 @@ void* map(void* where, std::size_t length, int protection, int flags, int fd, of
   values[calls::indexOf(row, Role::kFlags)] = flags;
   values[calls::indexOf(row, Role::kOffset)] = offset;
   values[calls::indexOf(row, Role::kMapping)] = static_cast<std::int64_t>(number);
-  values[calls::indexOf(row, Role::kFileSize)] = static_cast<std::int64_t>(file_bytes);
+  values[calls::indexOf(row, Role::kFileSize)] = static_cast<std::int64_t>(file.bytes);
   record<CallId::mmap>(self, times, result == MAP_FAILED, values, 0,
                        result == MAP_FAILED ? error : 0, subject, as);
   if (result != MAP_FAILED) {
     const Entry kept = duplicateHandle(-1, subject.handle);
     const MappingLock lock;
-    keep(result, length, protection, flags, offset, file_bytes, number, kept);
+    keep(result, length, protection, flags, offset, file, number, kept);
   }
   errno = error;
   return result;
