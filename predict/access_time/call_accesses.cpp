@@ -27,8 +27,8 @@ namespace {
 constexpr double kStreamBuffer = 4096;
 constexpr double kPage = 4096;  // of the kernel's cache
 
-bool makesByMode(const ScheduleEvent& event) {
-  return event.row->result == calls::Result::kNewStream && event.text.starts_with('w');
+bool hasMode(const ScheduleEvent& event, char first) {
+  return event.row->result == calls::Result::kNewStream && event.text.starts_with(first);
 }
 
 enum class Meaning : std::uint8_t { kExact, kAlike };
@@ -84,7 +84,8 @@ std::optional<Access> accessOfCall(const calls::Row& row) {
 CallAccesses::CallAccesses(const std::vector<FileFacts>& files) : files_(files) {
   states_.resize(files.size());
   for (std::size_t i = 0; i < files.size(); ++i) {
-    states_[i] = {files[i].exists, static_cast<double>(files[i].size)};
+    const auto size = static_cast<double>(files[i].size);
+    states_[i] = {.exists = files[i].exists, .size = size, .there = size};
   }
 }
 
@@ -94,8 +95,23 @@ void CallAccesses::beginRank() {
   of_mappings_.clear();
   for (const std::uint32_t file : touched_) states_[file].dirty_bytes = 0;
   for (const std::uint32_t file : made_) states_[file].is_new = false;
+  // A rank that takes turns with others in a file writes what is not there, wherever they have
+  // been.
+  for (const std::uint32_t file : changed_) {
+    FileState& state = states_[file];
+    state.there = std::min(state.size, static_cast<double>(files_[file].size));
+    state.is_changed = false;
+  }
   touched_.clear();
   made_.clear();
+  changed_.clear();
+}
+
+void CallAccesses::setThere(model::FileNumber file, double end) {
+  FileState* const state = stateOf(file);
+  if (state == nullptr || state->there == end) return;
+  if (!std::exchange(state->is_changed, true)) changed_.push_back(static_cast<std::uint32_t>(file));
+  state->there = end;
 }
 
 CallAccesses::FileState* CallAccesses::stateOf(model::FileNumber file) {
@@ -190,15 +206,16 @@ void CallAccesses::open(const ScheduleEvent& event) {
   FileState* const state = stateOf(event.file);
   const bool is_mpi = event.row->api == calls::Api::kMpi;
   const auto flags = is_mpi ? std::int64_t{0} : model::argumentOf(event, Role::kFlags);
-  const bool makes = is_mpi || (flags & O_CREAT) != 0 || makesByMode(event) ||
-                     calls::does(*event.row, Effect::kChoosesName) ||
+  const bool makes = is_mpi || (flags & O_CREAT) != 0 || hasMode(event, 'w') ||
+                     hasMode(event, 'a') || calls::does(*event.row, Effect::kChoosesName) ||
                      event.row->plain == CallId::creat;
   const bool is_new = makes && state != nullptr && !state->exists;
   add(is_new ? CellOperation::kCreate : CellOperation::kOpen, event.file);
-  const bool empties = (flags & O_TRUNC) != 0 || makesByMode(event);
+  const bool empties = (flags & O_TRUNC) != 0 || hasMode(event, 'w');
   if (!is_new && empties && state != nullptr && state->size > 0) {
     add(CellOperation::kFtruncate, event.file);
     state->size = 0;
+    setThere(event.file, 0);
   }
   if (state != nullptr) state->exists = true;
   if (is_new) {
@@ -210,6 +227,7 @@ void CallAccesses::open(const ScheduleEvent& event) {
   open->file = event.file;
   open->is_direct = (flags & O_DIRECT) != 0;
   open->syncs = (flags & O_DSYNC) != 0;
+  open->appends = (flags & O_APPEND) != 0 || hasMode(event, 'a');
 }
 
 void CallAccesses::close(const ScheduleEvent& event) {
@@ -273,7 +291,12 @@ void CallAccesses::makeDirty(Open& open, double bytes) {
 }
 
 void CallAccesses::data(CellOperation operation, Open& open, double bytes, std::int64_t offset) {
-  if (offset == model::kUnknownOffset) offset = open.position;
+  FileState* const state = stateOf(open.file);
+  if (operation == CellOperation::kWrite && open.appends && state != nullptr) {
+    offset = open.position = static_cast<std::int64_t>(state->there);
+  } else if (offset == model::kUnknownOffset) {
+    offset = open.position;
+  }
   const auto file = static_cast<std::size_t>(open.file);
   const bool is_shared = file < files_.size() && files_[file].is_shared;
   Access access{.operation = operation,
@@ -289,10 +312,9 @@ void CallAccesses::data(CellOperation operation, Open& open, double bytes, std::
     open.delta_offset = access.delta_offset;
   }
   open.position = offset + static_cast<std::int64_t>(bytes);
-  FileState* const state = stateOf(open.file);
+  const double end = static_cast<double>(open.position);
   if (operation == CellOperation::kWrite && state != nullptr) {
-    const double end = static_cast<double>(open.position);
-    access.extends = end > state->size;
+    access.extends = end > state->there;
     // A file grows at its end, by one process or by several in turn.
     if (access.extends) {
       access.order = is_shared ? AccessOrder::kStrided : AccessOrder::kSequential;
@@ -300,7 +322,7 @@ void CallAccesses::data(CellOperation operation, Open& open, double bytes, std::
     if (access.extends && !is_shared && !open.is_direct && bytes < kPage) {
       // Small writes one after another, as calibrations have them, mostly find the page of the one
       // before. A write that needs a new page takes as long as one of a page.
-      const bool has_page = std::ceil(end / kPage) == std::ceil(state->size / kPage);
+      const bool has_page = std::ceil(end / kPage) == std::ceil(state->there / kPage);
       if (has_page) {
         access.extends = false;
       } else {
@@ -311,6 +333,7 @@ void CallAccesses::data(CellOperation operation, Open& open, double bytes, std::
     makeDirty(open, bytes);
     open.unsynced_bytes += bytes * dirty_scale_;
   }
+  if (state != nullptr) setThere(open.file, std::max(state->there, end));
   found_.push_back(access);
   if (operation == CellOperation::kWrite && open.syncs) {
     addSync(CellOperation::kFdatasync, open.file, bytes);
@@ -367,6 +390,24 @@ void CallAccesses::syncMapping(const ScheduleEvent& event) {
   addSync(CellOperation::kFdatasync, file, bytes);
 }
 
+void CallAccesses::rename(model::FileNumber from, model::FileNumber to) {
+  FileState* const old = stateOf(from);
+  FileState* const renamed = stateOf(to);
+  if (renamed != nullptr) {
+    *renamed = old != nullptr ? std::exchange(*old, {}) : FileState{};
+    renamed->exists = true;
+    const auto number = static_cast<std::uint32_t>(to);
+    if (renamed->dirty_bytes > 0) touched_.push_back(number);
+    if (renamed->is_new) made_.push_back(number);
+    if (renamed->is_changed) changed_.push_back(number);
+  } else if (old != nullptr) {
+    *old = {};
+  }
+  for (auto& [descriptor, open] : opens_) {
+    if (open && open->file == from) open->file = to;
+  }
+}
+
 void CallAccesses::metadata(const ScheduleEvent& event) {
   const calls::Row& row = *event.row;
   const auto does = [&row](Effect effect) { return calls::does(row, effect); };
@@ -386,15 +427,11 @@ void CallAccesses::metadata(const ScheduleEvent& event) {
     if (state != nullptr) {
       const auto length = static_cast<double>(model::argumentOf(event, Role::kLength));
       state->size = does(Effect::kSetsLength) ? length : std::max(state->size, length);
+      // What the file has more by that is no data yet.
+      setThere(file, std::min(state->there, state->size));
     }
   } else if (does(Effect::kRenames)) {
-    if (state != nullptr) state->exists = false;
-    if (FileState* const renamed = stateOf(event.new_file)) {
-      renamed->exists = true;
-      if (state != nullptr) renamed->size = state->size;
-      renamed->is_new = state != nullptr && state->is_new;
-      if (renamed->is_new) made_.push_back(static_cast<std::uint32_t>(event.new_file));
-    }
+    rename(file, event.new_file);
   } else if (does(Effect::kRemovesName)) {
     if (state != nullptr) *state = {};
   }

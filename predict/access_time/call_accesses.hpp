@@ -77,13 +77,16 @@ class CallAccesses {
   struct FileState {
     bool exists = false;
     double size = 0;
-    double dirty_bytes = 0;  // written by this rank since its last sync
-    bool is_new = false;     // made by this rank, and not synced since
+    double there = 0;         // the end of what was there before, or this rank has written or read
+    double dirty_bytes = 0;   // written by this rank since its last sync
+    bool is_new = false;      // made by this rank, and not synced since
+    bool is_changed = false;  // `there`, by this rank
   };
   struct Open {
     model::FileNumber file = model::kNoFileNumber;
     bool is_direct = false;
     bool syncs = false;  // each write waits for storage
+    bool appends = false;
     std::int64_t position = 0;
     std::int64_t delta_offset = 0;  // of the last access that was not sequential
     double buffered_bytes = 0;      // of a stream: written, and still in its buffer
@@ -100,6 +103,8 @@ class CallAccesses {
   void syncMapping(const model::ScheduleEvent& event);
   void sync(const model::ScheduleEvent& event);
   void metadata(const model::ScheduleEvent& event);
+  void rename(model::FileNumber from, model::FileNumber to);
+  void setThere(model::FileNumber file, double end);
   void makeDirty(Open& open, double bytes);
   void data(CellOperation operation, Open& open, double bytes, std::int64_t offset);
   void flush(Open& open);
@@ -112,6 +117,7 @@ class CallAccesses {
   std::vector<FileState> states_;
   std::vector<std::uint32_t> touched_;  // files with dirty bytes of this rank
   std::vector<std::uint32_t> made_;     // new files
+  std::vector<std::uint32_t> changed_;  // files of which this rank has changed `there`
   std::unordered_map<std::int64_t, std::shared_ptr<Open>> opens_;
   std::uint32_t pid_ = 0;
   std::map<std::pair<std::uint32_t, std::int64_t>, model::FileNumber> mappings_;  // by pid, number

@@ -173,7 +173,51 @@ TEST_F(ScheduleProgramTest, SeesWhichFilesRanksShareAndWhereTheyTakeTurns) {
   EXPECT_EQ(accessesOf(program, 0),
             "create shared; write 100 strided extends shared; write 100 strided extends shared; "
             "write 100 strided extends shared");
-  EXPECT_EQ(accessesOf(program, 1).substr(0, 12), "open shared;");
+  EXPECT_EQ(accessesOf(program, 1),
+            "open shared; write 100 strided extends shared; write 100 strided extends shared; "
+            "write 100 strided extends shared");
+}
+
+// The name is free again, and what is made with it is empty.
+TEST_F(ScheduleProgramTest, LetsAFileTakeItsBytesAlongToItsNewName) {
+  const std::string rename = R"("command":"rename","location":"a","newlocation":"d/b","result":0)";
+  const Program program = read(scheduleOf({Events()
+                                               .open("a", 0)
+                                               .write(0, 0, 8192)
+                                               .put(rename)
+                                               .call("fsync", 0)
+                                               .call("close", 0)
+                                               .open("a", 1)
+                                               .write(1, 0, 8192)
+                                               .call("close", 1)
+                                               .open("d/b", 2)
+                                               .write(2, 0, 8192)
+                                               .text()}));
+  EXPECT_EQ(accessesOf(program),
+            "create; write 8192 sequential extends; rename; fsync 8192 new; close; create; "
+            "write 8192 sequential extends; close 8192; open; write 8192 sequential");
+}
+
+TEST_F(ScheduleProgramTest, PutsWritesBehindTheEndWhereADescriptorAppends) {
+  const std::string appending =
+      Events().open("a", 0, "O_WRONLY|O_CREAT|O_APPEND").write(0, 0, 8192).write(0, 0, 8192).text();
+  EXPECT_EQ(accessesOf(read(scheduleOf({appending}))),
+            "create; write 8192 sequential extends; write 8192 sequential extends");
+  EXPECT_EQ(accessesOf(read(scheduleOf({appending, appending})), 1),
+            "open shared; write 8192 strided extends shared; write 8192 strided extends shared");
+}
+
+// The length is set, and no byte is there.
+TEST_F(ScheduleProgramTest, TakesWritesBelowALengthThatWasSetForGrowth) {
+  const Program program =
+      read(scheduleOf({Events()
+                           .open("a", 0)
+                           .put(R"("command":"ftruncate","fd":0,"length":1000000,"result":0)")
+                           .write(0, 0, 8192)
+                           .write(0, 0, 8192)
+                           .text()}));
+  EXPECT_EQ(accessesOf(program),
+            "create; ftruncate; write 8192 sequential extends; write 8192 random");
 }
 
 // Writes that wait for storage are a write and a sync.
