@@ -317,13 +317,17 @@ base::Result<bool> Calibrator::prepare() {
                        .deadline_ns = begin + (deadline_ns_ - begin) / kPrepareParts});
   if (!done) return done.failure();
   if (*done == WorkerPool::Outcome::kStopped) return false;
+  std::uint64_t names = 0;
   for (std::uint32_t i = 0; i < c_.processes; ++i) {
+    names += pool_->slot(i).names;
     c_.own_file_bytes = std::min(c_.own_file_bytes, pool_->slot(i).own_bytes);
     c_.shared_file_bytes = std::min(c_.shared_file_bytes, pool_->slot(i).shared_end);
   }
   grid_.shared_file_bytes = c_.shared_file_bytes;
   grid_.own_file_bytes = c_.own_file_bytes;
   const std::uint64_t own_files = c_.processes > 1 ? c_.processes : 0;
+  // One directory for each process, and one of all.
+  c_.directory_names = names / (own_files + 1);
   const std::uint64_t bytes = c_.shared_file_bytes + own_files * c_.own_file_bytes;
   write_bytes_per_ns_ = static_cast<double>(bytes) /
                         static_cast<double>(std::max<std::int64_t>(1, monotonicNs() - begin));

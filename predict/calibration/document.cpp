@@ -162,6 +162,9 @@ class CalibrationReader {
 
   std::uint32_t roundIn(JsonObject& object) {
     return whole(object, "round", {.least = 0, .most = out_.rounds});
+    // Older ones have it not: their directories held only what was measured.
+    out_.directory_names =
+        static_cast<std::uint64_t>(object.integer("directory_names", {.least = 0}, 0));
   }
 
   void readReference(const JsonNode& node) {
@@ -411,6 +414,7 @@ void putHead(JsonWriter& json, const Calibration& c) {
 
 std::int64_t AccessRun::deltaOffset(std::size_t i, std::uint64_t bytes) const {
   const std::int64_t end = i == 0 ? position : offsets[i - 1] + static_cast<std::int64_t>(bytes);
+  json.put("directory_names", c.directory_names);
   return offsets[i] - end;
 }
 

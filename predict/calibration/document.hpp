@@ -156,6 +156,7 @@ struct Calibration {
   std::vector<Reference> references;  // by time
   std::vector<Cell> cells;            // by key, each once, with at least one access
   std::vector<Unreached> unreached;   // by key; no cell is in both
+  std::uint64_t directory_names = 0;  // where names are made and removed, on average
 
   const Cell* find(const CellKey& key) const;
 };

@@ -49,6 +49,7 @@ struct alignas(64) WorkerSlot {
   std::int64_t writeback_ns = 0;
   double resident_percent = -1;  // of the file before reads; < 0: not known, or not looked at
   std::uint64_t own_bytes = 0;   // kPrepare: of the file of its own
+  std::uint64_t names = 0;       // kPrepare: that it left in directories
   std::uint64_t shared_end = 0;  // kPrepare: the shared file has no gap of this process below this
 };
 

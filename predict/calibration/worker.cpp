@@ -26,6 +26,8 @@ constexpr std::uint64_t kSyncEvery = std::uint64_t{64} << 20;  // the same
 constexpr std::uint64_t kSyncPiece = std::uint64_t{1} << 20;
 constexpr mode_t kMode = 0600;
 
+constexpr std::uint64_t kNames = 2048;    // of a directory in which names are made and removed
+constexpr std::int64_t kNamesParts = 20;  // of the time to prepare, for all directories
 constexpr const char* kSharedFile = "shared";
 constexpr const char* kSharedNew = "shared.new";
 constexpr const char* kSharedFolder = "shared.names";
@@ -181,6 +183,20 @@ void Worker::makeEntries(const std::string& folder) {
     fail(fmt::format("cannot make {}", folder), errno);
   }
   for (int i = 0; i < kEntries; ++i) {
+// Names that stay there: in the directory of an application few names would be cheaper to find, to
+// add and to remove than many. Slow storage has fewer of them.
+void Worker::fillWithNames(const std::string& folder, std::uint64_t names,
+                           std::int64_t deadline_ns) {
+  for (std::uint64_t i = 0; i < names && monotonicNs() < deadline_ns; ++i) {
+    if (area_.isOver()) throw Stopped{};
+    const std::string name = fmt::format("{}/n{}.{:04}", folder, number_, i);
+    const base::Descriptor file(
+        ::open(pathOf(name).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, kMode));
+    if (!file) return;  // as many as there is room for
+    ++slot_.names;
+  }
+}
+
     const std::string name = fmt::format("{}/entry{:03}", folder, i);
     const base::Descriptor file(
         ::open(pathOf(name).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, kMode));
@@ -220,21 +236,28 @@ void Worker::prepare() {
   make_folder(ownName("names"));
   makeEntries(ownName("entries"));
   slot_.own_bytes = order().own_file_bytes;
-  if (order().key.processes > 1) {
+  if (processes > 1) {
     const std::int64_t now = monotonicNs();
     slot_.own_bytes =
+  const std::uint32_t processes = order().key.processes;
+  const std::int64_t names_ns =
+      (order().deadline_ns - monotonicNs()) / kNamesParts / static_cast<std::int64_t>(processes);
+  slot_.names = 0;
         fill(ownName("own"), order().own_file_bytes, 0, 1, now + (order().deadline_ns - now) / 2);
+  fillWithNames(ownName("names"), kNames, monotonicNs() + names_ns);
     if (isFirst()) {
       open(kSharedNew, O_RDWR | O_CREAT);
       make_folder(kSharedFolder);
       makeEntries(kSharedEntries);
     }
   }
-  slot_.shared_end = fill(kSharedFile, order().shared_file_bytes, number_, order().key.processes,
-                          order().deadline_ns);
+  slot_.shared_end =
+      fill(kSharedFile, order().shared_file_bytes, number_, processes, order().deadline_ns);
   meet();
 }
 
+    meet();
+    fillWithNames(kSharedFolder, kNames / processes, monotonicNs() + names_ns);
 // --- Reads and writes
 
 void Worker::prepareCache(int fd, const CellKey& key, std::uint64_t bytes) {

@@ -43,6 +43,7 @@ class Worker {
   void makeEntries(const std::string& folder);
 
   bool isOf(FileSharing sharing) const { return order().key.sharing == sharing; }
+  void fillWithNames(const std::string& folder, std::uint64_t names, std::int64_t deadline_ns);
   bool isFirst() const { return number_ == 0; }
   const WorkOrder& order() const { return area_.order; }
   std::string pathOf(const std::string& name) const { return directory_ + "/" + name; }
