@@ -472,6 +472,8 @@ base::Result<bool> Calibrator::measureUnit(std::size_t number, std::uint64_t acc
   const base::Result<WorkerPool::Outcome> done = pool_->carryOut(order);
   if (!done) return done.failure();
   if (*done == WorkerPool::Outcome::kStopped) return false;
+  // Blocks of directories and inodes, which no sync of a file writes to their places.
+  directory_->settle();
   const std::int64_t took = monotonicNs() - begin;
   std::uint64_t made = 1;
   std::int64_t longest = 0;
