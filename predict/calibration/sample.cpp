@@ -34,8 +34,10 @@ std::size_t sampleOf(const Cell& cell, const SamplePlan& plan, std::uint32_t rou
   const std::uint64_t all = std::max<std::uint64_t>(1, plan.wanted * cell.key.processes);
   // Rounded up, so that no batch is without one.
   const std::uint64_t share = (made * limits.accesses * every + all - 1) / all;
-  return std::min(
-      {static_cast<std::size_t>(made), static_cast<std::size_t>(share), limits.accesses - sampled});
+  // Slow accesses never come to as many as are wanted: all of a few are kept.
+  const std::uint64_t part = limits.accesses * every / (cell.key.processes * kPlannedRounds);
+  return std::min({static_cast<std::size_t>(made), static_cast<std::size_t>(std::max(share, part)),
+                   limits.accesses - sampled});
 }
 
 void addBatch(Cell& cell, std::span<const AccessRecord> records, std::uint32_t process,

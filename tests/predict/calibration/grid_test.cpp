@@ -218,6 +218,13 @@ TEST(CalibrationSizes, FilesFitTheRoomAndTheMemory) {
   EXPECT_TRUE(chooseSizes(room));
 }
 
+// Slow accesses never come to as many as are wanted.
+TEST(CalibrationSample, KeepsAllOfABatchWithFew) {
+  const Cell cell{.key = {.operation = CellOperation::kFsync, .bytes = 4096, .processes = 4}};
+  const std::vector<AccessRecord> records(20, {.operation = CellOperation::kFsync});
+  EXPECT_EQ(sampleOf(cell, {.wanted = 1000}, 0, 3, records), 20U);
+}
+
 TEST(CalibrationSample, KeepsSumsOfAllAndRunsOfAFew) {
   Cell cell{
       .key = {.operation = CellOperation::kRead, .order = AccessOrder::kSequential, .bytes = 10}};
