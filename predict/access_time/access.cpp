@@ -68,6 +68,7 @@ Samples samplesOf(const predict::Calibration& calibration, bool shares_rare) {
             .process = static_cast<int>(run.process),
             .batch = static_cast<int>(run.round * kBlocks + i * blocks / run.times_ns.size())};
         if (!run.offsets.empty()) sample.access.delta_offset = run.deltaOffset(i, cell.key.bytes);
+                       .is_paused = cell.key.is_paused,
         start_ns += run.times_ns[i];
         samples.push_back(sample);
       }

@@ -24,8 +24,10 @@ struct Access {
   CellOperation operation = CellOperation::kRead;
   AccessOrder order = AccessOrder::kNone;
   FileSharing sharing = FileSharing::kOwn;
-  bool extends = false;           // of a write: the file grows by it
-  bool is_new = false;            // of fsync: the file was made since the last one
+  bool extends = false;  // of a write: the file grows by it
+  bool is_new = false;   // of fsync: the file was made since the last one
+  // The first of its operation since its thread has done something else for a while.
+  bool is_paused = false;
   double bytes = 0;               // of fsync, close and the like: those written before it
   std::int64_t delta_offset = 0;  // from the end of the access before, of the same descriptor
   double processes = 1;           // that use the target at once, with this one; a mean

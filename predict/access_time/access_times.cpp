@@ -16,8 +16,9 @@ namespace {
 
 Samples dataOf(const Samples& samples) {
   Samples data;
-  std::ranges::copy_if(samples, std::back_inserter(data),
-                       [](const Sample& sample) { return sample.access.movesData(); });
+  std::ranges::copy_if(samples, std::back_inserter(data), [](const Sample& sample) {
+    return sample.access.movesData() && !sample.access.is_paused;
+  });
   return data;
 }
 
@@ -47,6 +48,10 @@ base::Result<AccessTimes> AccessTimes::learned(const predict::Calibration& calib
   constexpr std::size_t kLeastSizes = 2, kLeastAccesses = 20;
   Samples samples = samplesOf(calibration, true);
   splitRound(samples);
+  const auto first_paused = std::ranges::stable_partition(
+      samples, [](const Sample& sample) { return !sample.access.is_paused; });
+  const Samples paused(first_paused.begin(), first_paused.end());
+  samples.erase(first_paused.begin(), first_paused.end());
   const Samples data = dataOf(samples);
   std::set<double> sizes;
   for (const Sample& sample : data) sizes.insert(sample.access.bytes);
@@ -67,6 +72,7 @@ base::Result<AccessTimes> AccessTimes::learned(const predict::Calibration& calib
   times.kind_ = kind.value_or(bestOf(times.models_));
   times.data_ = trained(times.kind_, data);
   times.table_ = std::make_unique<TableModel>(samples);
+  times.paused_ = std::make_unique<TableModel>(paused);
   for (const auto& [round, of_round] : byRound(samples)) {
     times.by_round_.push_back(std::make_unique<TableModel>(of_round));
   }
@@ -109,11 +115,28 @@ double AccessTimes::lookUpSeconds(const Access& access) const {
   return paths * (access.look_ups - look_ups_) * table_->seconds(stat) / (look_ups_ + 1);
 }
 
+// The processor does the same in more time where it has other things in its caches; the storage
+// does not. Sizes beyond the measured ones take as much more.
+double AccessTimes::pauseSeconds(const Access& access) const {
+  if (!access.is_paused) return 0;
+  Access alone = access;
+  alone.processes = 1;
+  alone.sharing = FileSharing::kOwn;
+  const auto* const paused = paused_->meansFor(alone);
+  const CurvesByProcesses* const others = paused != nullptr ? table_->find(paused->first) : nullptr;
+  if (others == nullptr) return 0;
+  const double bytes = paused->second.nearestSize(access.bytes);
+  const double more_s = paused->second.at(1, bytes) - others->at(1, bytes);
+  constexpr double kClearly = 2;
+  const double error_s = std::hypot(paused->second.errorAt(1, bytes), others->errorAt(1, bytes));
+  return more_s > kClearly * error_s ? more_s : 0;
+}
+
 double AccessTimes::seconds(const Access& access) const {
   constexpr double kLeast = 0.1;
   const TimeModel& model = access.movesData() ? *data_ : *table_;
   const double seconds = model.seconds(access);
-  return std::max(kLeast * seconds, seconds + lookUpSeconds(access));
+  return std::max(kLeast * seconds, seconds + lookUpSeconds(access) + pauseSeconds(access));
 }
 
 std::optional<AccessTimes::InRound> AccessTimes::inRound(std::size_t round,

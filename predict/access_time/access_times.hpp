@@ -62,12 +62,14 @@ class AccessTimes {
 
   ModelKind kind_ = ModelKind::kTable;
   double lookUpSeconds(const Access& access) const;
+  double pauseSeconds(const Access& access) const;
   void findLookUps(const predict::Calibration& calibration);
 
   double look_ups_ = 0;        // of the paths in the calibration
   bool looks_up_all_ = false;  // each of these costs a request
   std::unique_ptr<const TimeModel> data_;
   std::unique_ptr<const TableModel> table_;
+  std::unique_ptr<const TableModel> paused_;  // of one process after pauses; the others are without
   std::vector<std::unique_ptr<const TableModel>> by_round_;
   std::vector<std::pair<ModelKind, TotalErrors>> models_;
   std::optional<predict::Noise> noise_;

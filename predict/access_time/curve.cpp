@@ -153,6 +153,11 @@ bool CurvesByProcesses::hasThoseOf(const CurvesByProcesses& whole, double proces
   });
 }
 
+double CurvesByProcesses::nearestSize(double bytes) const {
+  const Curve& fewest = curves_.begin()->second;
+  return std::clamp(bytes, fewest.leastBytes(), fewest.mostBytes());
+}
+
 bool CurvesByProcesses::hasSize(double bytes) const {
   return std::ranges::any_of(curves_, [bytes](const auto& of) { return of.second.has(bytes); });
 }

@@ -60,6 +60,8 @@ class CurvesByProcesses {
   bool hasThoseOf(const CurvesByProcesses& whole, double processes, double bytes) const;
   // Whether the size was measured, with any number of processes.
   bool hasSize(double bytes) const;
+  // Within the sizes that were measured of the fewest processes. There are some.
+  double nearestSize(double bytes) const;
   // Whether both numbers lie between measured ones.
   bool covers(double processes, double bytes) const;
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bitset>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -130,8 +131,8 @@ class Survey final : public model::ScheduleSink {
 class AccessList {
  public:
   std::uint32_t numberOf(const Access& access) {
-    const Key key{access.curve(), access.stands_for_another, access.look_ups, access.bytes,
-                  offsetClass(access.delta_offset)};
+    const Key key{access.curve(),  access.is_paused, access.stands_for_another,
+                  access.look_ups, access.bytes,     offsetClass(access.delta_offset)};
     const auto [found, is_new] =
         numbers_.try_emplace(key, static_cast<std::uint32_t>(accesses_.size()));
     if (is_new) accesses_.push_back(access);
@@ -140,7 +141,7 @@ class AccessList {
   std::vector<Access> take() { return std::move(accesses_); }
 
  private:
-  using Key = std::tuple<decltype(Access().curve()), bool, double, double, int>;
+  using Key = std::tuple<decltype(Access().curve()), bool, bool, double, double, int>;
 
   // Distances of about the same size are alike.
   static int offsetClass(std::int64_t delta_offset) {
@@ -183,12 +184,20 @@ class StepSink final : public model::ScheduleSink {
     program_.threads.push_back(
         {.rank = thread.rank, .recorder_ns = thread.recorder_ns, .steps = {}});
     recorded_end_ns_ = 0;
+    done_since_pause_.reset();
     return {};
   }
 
   Complaint event(const ScheduleEvent& event) override {
-    const std::vector<Access>& found = accesses_.of(event);
+    std::vector<Access>& found = found_;
+    found = accesses_.of(event);
     if (event.step == model::Step::kPreopened) return {};
+    if (event.start_ns - recorded_end_ns_ >= kPauseNs) done_since_pause_.reset();
+    for (Access& access : found) {
+      const auto operation = static_cast<std::size_t>(access.operation);
+      access.is_paused = !done_since_pause_[operation];
+      done_since_pause_.set(operation);
+    }
     StepDetail detail{.first_wait = static_cast<std::uint32_t>(program_.waits.size()),
                       .is_delay = event.step == model::Step::kDelay,
                       .before_ns = recorded_end_ns_,
@@ -256,11 +265,16 @@ class StepSink final : public model::ScheduleSink {
     }
   }
 
+  // Far longer than calls need that do not wait for storage: something else was done.
+  static constexpr std::int64_t kPauseNs = 100'000;
+
   Program& program_;
   CallAccesses accesses_;
   AccessList list_;
   int rank_ = -1;
   std::int64_t recorded_end_ns_ = 0;  // of the thread's steps
+  std::bitset<32> done_since_pause_;  // by operation, of the thread
+  std::vector<Access> found_;         // of the event
 };
 
 // Counts the accesses of each rank.

@@ -67,6 +67,11 @@ std::string_view whyNoCell(const CellKey& key) {
   if (!hasBytes(key.operation) && key.bytes > 0) return "the operation has no bytes";
   if (key.extends && key.operation != CellOperation::kWrite) return "only writes extend a file";
   if (key.is_new && key.operation != CellOperation::kFsync) return "only fsync has a new file";
+  const bool may_pause = key.processes == 1 && key.operation != CellOperation::kFsync &&
+                         key.operation != CellOperation::kFdatasync;
+  if (key.is_paused && !may_pause) {
+    return "only one process pauses, and not before it syncs";
+  }
   if (key.sharing == FileSharing::kShared && key.processes == 1) {
     return "one process alone shares nothing";
   }
@@ -157,14 +162,14 @@ class CalibrationReader {
     out_.largest_bytes = object.natural("largest_bytes", kFromOne);
     out_.shared_file_bytes = object.natural("shared_file_bytes", kFromZero);
     out_.own_file_bytes = object.natural("own_file_bytes", kFromZero);
+    // Older ones have it not: their directories held only what was measured.
+    out_.directory_names =
+        static_cast<std::uint64_t>(object.integer("directory_names", {.least = 0}, 0));
     out_.clock_ns = object.integer("clock_ns", kTime);
   }
 
   std::uint32_t roundIn(JsonObject& object) {
     return whole(object, "round", {.least = 0, .most = out_.rounds});
-    // Older ones have it not: their directories held only what was measured.
-    out_.directory_names =
-        static_cast<std::uint64_t>(object.integer("directory_names", {.least = 0}, 0));
   }
 
   void readReference(const JsonNode& node) {
@@ -187,6 +192,7 @@ class CalibrationReader {
     key.sharing = object.oneOf("files", kSharings);
     key.extends = object.flag("extends", false);
     key.is_new = object.flag("new", false);
+    key.is_paused = object.flag("paused", false);
     key.bytes = object.natural("bytes", kFromZero);
     key.processes = whole(object, "processes", {.least = 1, .most = out_.processes});
     if (const std::string_view reason = whyNoCell(key); !reason.empty()) object.refuse(reason);
@@ -199,7 +205,7 @@ class CalibrationReader {
     if (!out_.cells.empty() && cell.key <= out_.cells.back().key) {
       object.refuse(
           "the cell has to come after those before it: by operation, order, files, "
-          "extends, new, bytes and processes");
+          "extends, new, paused, bytes and processes");
     }
     readSummary(object.require("all"), cell.all);
     if (const JsonNode* writeback = object.find("writeback")) {
@@ -312,6 +318,7 @@ void putKey(JsonWriter& json, const CellKey& key) {
   json.put("files", nameOf(key.sharing));
   if (key.extends) json.put("extends", true);
   if (key.is_new) json.put("new", true);
+  if (key.is_paused) json.put("paused", true);
   json.put("bytes", key.bytes);
   json.put("processes", key.processes);
 }
@@ -407,6 +414,7 @@ void putHead(JsonWriter& json, const Calibration& c) {
   json.put("largest_bytes", c.largest_bytes);
   json.put("shared_file_bytes", c.shared_file_bytes);
   json.put("own_file_bytes", c.own_file_bytes);
+  json.put("directory_names", c.directory_names);
   json.put("clock_ns", c.clock_ns);
 }
 
@@ -414,7 +422,6 @@ void putHead(JsonWriter& json, const Calibration& c) {
 
 std::int64_t AccessRun::deltaOffset(std::size_t i, std::uint64_t bytes) const {
   const std::int64_t end = i == 0 ? position : offsets[i - 1] + static_cast<std::int64_t>(bytes);
-  json.put("directory_names", c.directory_names);
   return offsets[i] - end;
 }
 
@@ -482,6 +489,7 @@ std::string textOf(const CellKey& key) {
     text += fmt::format(" {}after {}", key.is_new ? "of a new file " : "",
                         base::humanBytes(static_cast<double>(key.bytes)));
   }
+  if (key.is_paused) return text + " by 1 process after a pause";
   if (key.processes == 1) return text + " by 1 process";
   const bool has_file = hasBytes(key.operation) || isAccess(key.operation);
   const bool is_shared = key.sharing == FileSharing::kShared;

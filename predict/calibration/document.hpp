@@ -59,13 +59,18 @@ enum class FileSharing : std::uint8_t {
   kShared,  // all have one file (N-1), or directory
 };
 
+inline constexpr std::int64_t kPauseNs = 500'000;
+
 // What a cell of the grid measures.
 struct CellKey {
   CellOperation operation = CellOperation::kRead;
   AccessOrder order = AccessOrder::kNone;
   FileSharing sharing = FileSharing::kOwn;
-  bool extends = false;         // writes: the file grows by them, else its bytes were there before
-  bool is_new = false;          // fsync: the file was made since the last one
+  bool extends = false;  // writes: the file grows by them, else its bytes were there before
+  bool is_new = false;   // fsync: the file was made since the last one
+  // The process slept for kPauseNs before, and has done nothing of the kind since: its processor
+  // has other things in its caches, as that of an application that computes.
+  bool is_paused = false;
   std::uint64_t bytes = 0;      // of an access; 0 where there are none
   std::uint32_t processes = 1;  // at once
 
@@ -151,12 +156,12 @@ struct Calibration {
   std::uint64_t largest_bytes = 0;  // of an access
   std::uint64_t shared_file_bytes = 0;
   std::uint64_t own_file_bytes = 0;
+  std::uint64_t directory_names = 0;  // where names are made and removed, on average
   std::uint32_t rounds = 0;           // over all cells, which were completed
   std::int64_t clock_ns = 0;          // a reading of the clock; subtracted from all times
   std::vector<Reference> references;  // by time
   std::vector<Cell> cells;            // by key, each once, with at least one access
   std::vector<Unreached> unreached;   // by key; no cell is in both
-  std::uint64_t directory_names = 0;  // where names are made and removed, on average
 
   const Cell* find(const CellKey& key) const;
 };

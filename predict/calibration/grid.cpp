@@ -6,6 +6,7 @@
 #include <array>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "core/base/integers.hpp"
@@ -18,6 +19,12 @@ constexpr CellOperation kMetadata[] = {CellOperation::kMkdir,   CellOperation::k
                                        CellOperation::kStat,    CellOperation::kFtruncate,
                                        CellOperation::kReaddir, CellOperation::kRename,
                                        CellOperation::kUnlink,  CellOperation::kRmdir};
+
+// An application's small accesses after a pause are most of those that it waits for.
+constexpr std::uint64_t kPausedSizes[] = {4096, 65536};
+constexpr CellOperation kPausedMetadata[] = {
+    CellOperation::kCreate,    CellOperation::kClose,  CellOperation::kOpen,  CellOperation::kStat,
+    CellOperation::kFtruncate, CellOperation::kRename, CellOperation::kUnlink};
 
 // Of all accesses, and of the time.
 constexpr std::array<double, kPlannedRounds> kAccessShares = {0.02, 0.08, 0.2, 0.3, 0.4};
@@ -42,6 +49,21 @@ void addData(std::vector<Unit>& units, std::uint64_t bytes, std::uint32_t proces
   }
   // In parts of their own, processes would leave holes in a shared file.
   add(CellOperation::kWrite, is_shared ? AccessOrder::kStrided : AccessOrder::kSequential, true);
+}
+
+void addPaused(std::vector<Unit>& units, std::uint64_t largest_bytes) {
+  for (const std::uint64_t bytes : kPausedSizes) {
+    if (bytes > largest_bytes) continue;
+    for (const CellOperation operation : {CellOperation::kRead, CellOperation::kWrite}) {
+      units.push_back({.kind = UnitKind::kData,
+                       .key = {.operation = operation,
+                               .order = AccessOrder::kSequential,
+                               .extends = operation == CellOperation::kWrite,
+                               .is_paused = true,
+                               .bytes = bytes}});
+    }
+  }
+  units.push_back({.kind = UnitKind::kMetadata, .key = {.is_paused = true}});
 }
 
 }  // namespace
@@ -76,6 +98,7 @@ std::vector<Unit> unitsOf(const GridOptions& grid) {
           {.kind = UnitKind::kMetadata, .key = {.sharing = sharing, .processes = processes}});
     }
   }
+  addPaused(units, grid.largest_bytes);
   return units;
 }
 
@@ -87,7 +110,10 @@ std::vector<CellKey> cellsOf(const Unit& unit) {
     cells.back().operation = operation;
   };
   if (unit.kind == UnitKind::kMetadata) {
-    for (const CellOperation operation : kMetadata) add(operation);
+    const std::span<const CellOperation> all(kMetadata);
+    for (const CellOperation operation : unit.key.is_paused ? std::span(kPausedMetadata) : all) {
+      add(operation);
+    }
     return cells;
   }
   add(CellOperation::kFsync);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,9 +26,9 @@ constexpr std::uint64_t kPiece = std::uint64_t{4} << 20;       // of preparing
 constexpr std::uint64_t kSyncEvery = std::uint64_t{64} << 20;  // the same
 constexpr std::uint64_t kSyncPiece = std::uint64_t{1} << 20;
 constexpr mode_t kMode = 0600;
-
 constexpr std::uint64_t kNames = 2048;    // of a directory in which names are made and removed
 constexpr std::int64_t kNamesParts = 20;  // of the time to prepare, for all directories
+
 constexpr const char* kSharedFile = "shared";
 constexpr const char* kSharedNew = "shared.new";
 constexpr const char* kSharedFolder = "shared.names";
@@ -167,6 +168,11 @@ void Worker::writePiece(int fd, std::uint64_t bytes, std::uint64_t offset,
   }
 }
 
+void Worker::pause() {
+  const timespec time = {.tv_sec = 0, .tv_nsec = kPauseNs};
+  nanosleep(&time, nullptr);
+}
+
 // Whether there is room for another one.
 bool Worker::record(CellOperation operation, std::int64_t begin, std::int64_t end,
                     std::int64_t offset) {
@@ -177,12 +183,6 @@ bool Worker::record(CellOperation operation, std::int64_t begin, std::int64_t en
 
 // --- Preparing
 
-void Worker::makeEntries(const std::string& folder) {
-  if (mkdir(pathOf(folder).c_str(), 0700) != 0) {
-    if (errno == EEXIST) return;
-    fail(fmt::format("cannot make {}", folder), errno);
-  }
-  for (int i = 0; i < kEntries; ++i) {
 // Names that stay there: in the directory of an application few names would be cheaper to find, to
 // add and to remove than many. Slow storage has fewer of them.
 void Worker::fillWithNames(const std::string& folder, std::uint64_t names,
@@ -197,6 +197,12 @@ void Worker::fillWithNames(const std::string& folder, std::uint64_t names,
   }
 }
 
+void Worker::makeEntries(const std::string& folder) {
+  if (mkdir(pathOf(folder).c_str(), 0700) != 0) {
+    if (errno == EEXIST) return;
+    fail(fmt::format("cannot make {}", folder), errno);
+  }
+  for (int i = 0; i < kEntries; ++i) {
     const std::string name = fmt::format("{}/entry{:03}", folder, i);
     const base::Descriptor file(
         ::open(pathOf(name).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, kMode));
@@ -233,31 +239,31 @@ void Worker::prepare() {
     return std::min(at, bytes);
   };
   open(ownName("new"), O_RDWR | O_CREAT);
+  const std::uint32_t processes = order().key.processes;
+  const std::int64_t names_ns =
+      (order().deadline_ns - monotonicNs()) / kNamesParts / static_cast<std::int64_t>(processes);
+  slot_.names = 0;
   make_folder(ownName("names"));
+  fillWithNames(ownName("names"), kNames, monotonicNs() + names_ns);
   makeEntries(ownName("entries"));
   slot_.own_bytes = order().own_file_bytes;
   if (processes > 1) {
     const std::int64_t now = monotonicNs();
     slot_.own_bytes =
-  const std::uint32_t processes = order().key.processes;
-  const std::int64_t names_ns =
-      (order().deadline_ns - monotonicNs()) / kNamesParts / static_cast<std::int64_t>(processes);
-  slot_.names = 0;
         fill(ownName("own"), order().own_file_bytes, 0, 1, now + (order().deadline_ns - now) / 2);
-  fillWithNames(ownName("names"), kNames, monotonicNs() + names_ns);
     if (isFirst()) {
       open(kSharedNew, O_RDWR | O_CREAT);
       make_folder(kSharedFolder);
       makeEntries(kSharedEntries);
     }
+    meet();
+    fillWithNames(kSharedFolder, kNames / processes, monotonicNs() + names_ns);
   }
   slot_.shared_end =
       fill(kSharedFile, order().shared_file_bytes, number_, processes, order().deadline_ns);
   meet();
 }
 
-    meet();
-    fillWithNames(kSharedFolder, kNames / processes, monotonicNs() + names_ns);
 // --- Reads and writes
 
 void Worker::prepareCache(int fd, const CellKey& key, std::uint64_t bytes) {
@@ -309,8 +315,9 @@ void Worker::measureData() {
   std::uint64_t written = 0;
   const std::int64_t first = monotonicNs();
   for (std::size_t i = 0; i < offsets.size(); ++i) {
-    char* const buffer = is_write ? toWrite(key.bytes) : buffer_;
     if (area_.isOver()) throw Stopped{};
+    if (key.is_paused) pause();
+    char* const buffer = is_write ? toWrite(key.bytes) : buffer_;
     const std::int64_t begin = monotonicNs();
     if (i > 0 && begin - first > order().limit_ns) break;
     ssize_t moved = is_write ? pwrite(file.get(), buffer, key.bytes, offsets[i])
@@ -479,6 +486,41 @@ void Worker::measureSync() {
 
 // --- Metadata
 
+// Each operation once after each pause, as in an application's step.
+void Worker::measurePaused() {
+  constexpr std::uint64_t kOperations = 7;
+  const std::uint64_t most =
+      std::clamp<std::uint64_t>(order().accesses, 1, records_.size() / kOperations);
+  const std::string folder = pathOf(ownName("names"));
+  const std::int64_t first = monotonicNs();
+  for (std::uint64_t i = 0; i < most; ++i) {
+    if (area_.isOver()) throw Stopped{};
+    if (i > 0 && monotonicNs() - first > order().limit_ns) break;
+    const std::string file = fmt::format("{}/f{}", folder, i);
+    const std::string renamed = fmt::format("{}/r{}", folder, i);
+    int fd = -1;
+    pause();
+    timed(CellOperation::kCreate, file,
+          [&] { return fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kMode); });
+    timed(CellOperation::kClose, file, [&] { return ::close(fd); });
+    timed(CellOperation::kStat, file, [&] {
+      struct stat status {};
+      return stat(file.c_str(), &status);
+    });
+    timed(CellOperation::kRename, file, [&] { return rename(file.c_str(), renamed.c_str()); });
+    pause();
+    timed(CellOperation::kOpen, renamed,
+          [&] { return fd = ::open(renamed.c_str(), O_RDWR | O_CLOEXEC); });
+    {
+      const base::Descriptor opened(fd);
+      writePiece(fd, 2 * kBlock, 0, folder);
+      timed(CellOperation::kFtruncate, renamed,
+            [&] { return ftruncate(fd, static_cast<off_t>(kBlock)); });
+    }
+    timed(CellOperation::kUnlink, renamed, [&] { return unlink(renamed.c_str()); });
+  }
+}
+
 template <typename Call>
 void Worker::timed(CellOperation operation, const std::string& path, Call call) {
   const std::int64_t begin = monotonicNs();
@@ -491,6 +533,7 @@ void Worker::timed(CellOperation operation, const std::string& path, Call call) 
 }
 
 void Worker::measureMetadata() {
+  if (order().key.is_paused) return measurePaused();
   const bool is_shared = isOf(FileSharing::kShared);
   const std::string folder = is_shared ? kSharedFolder : ownName("names");
   const std::string entries = pathOf(is_shared ? kSharedEntries : ownName("entries"));

@@ -35,15 +35,17 @@ class Worker {
   void measureData();
   void measureSync();
   void measureMetadata();
+  void measurePaused();
+  static void pause();
 
   void prepareCache(int fd, const CellKey& key, std::uint64_t bytes);
   void accessMore(int fd, const std::vector<std::int64_t>& offsets);
   void writePiece(int fd, std::uint64_t bytes, std::uint64_t offset, const std::string& name);
   void writeBack(int fd, std::uint64_t bytes, const std::string& name);
   void makeEntries(const std::string& folder);
+  void fillWithNames(const std::string& folder, std::uint64_t names, std::int64_t deadline_ns);
 
   bool isOf(FileSharing sharing) const { return order().key.sharing == sharing; }
-  void fillWithNames(const std::string& folder, std::uint64_t names, std::int64_t deadline_ns);
   bool isFirst() const { return number_ == 0; }
   const WorkOrder& order() const { return area_.order; }
   std::string pathOf(const std::string& name) const { return directory_ + "/" + name; }

@@ -29,6 +29,7 @@ LEAST = {"read": READ, "write": WRITE, "fsync": SYNC, "fdatasync": SYNC, "close"
          "open": 2 * METADATA, "create": 2 * METADATA, "stat": METADATA,
          "readdir": 2 * METADATA, "rename": METADATA, "ftruncate": METADATA,
          "unlink": METADATA, "mkdir": METADATA, "rmdir": METADATA}
+PAUSED = {"read", "write", "create", "close", "open", "stat", "ftruncate", "rename", "unlink"}
 
 
 def command(target, output, *options):
@@ -72,7 +73,7 @@ def timesOf(cell):
 
 def nameOf(cell):
     words = [str(cell[key]) for key in ("operation", "order", "files", "bytes", "processes")]
-    return " ".join(words + [flag for flag in ("extends", "new") if cell.get(flag)])
+    return " ".join(words + [flag for flag in ("extends", "new", "paused") if cell.get(flag)])
 
 
 def checkSums(checks, found):
@@ -182,8 +183,12 @@ def checkCacheStates(checks, work):
         done = calibrate(device.mount_point, output, "--cache", "auto", "--budget", "20s",
                          "--largest", "4K", "--accesses", 5, "--processes", 1)
         checks.equal(done.status, 0, f"auto: {done}")
-        checks.equal((document(output)["cache"]["state"], document(output)["cache"]["automatic"]),
-                     ("cached", True), "auto on tmpfs")
+        found = document(output)
+        checks.equal((found["cache"]["state"], found["cache"]["automatic"]), ("cached", True),
+                     "auto on tmpfs")
+        checks.equal(found["directory_names"], 2048, "names in the directories, in memory")
+        checks.equal({cell["operation"] for cell in found["cells"] if cell.get("paused")},
+                     PAUSED, "what is measured after pauses")
 
 
 def checkBudget(checks, work):

@@ -331,6 +331,35 @@ TEST_F(EstimateTest, SharesOutTheTimeOfRareAccesses) {
   EXPECT_NEAR(cell_after / cell_before, 1, 0.1);
 }
 
+// The calls of the schedules here come 1 ms after those before.
+TEST_F(EstimateTest, AddsWhatAPauseCosts) {
+  predict::Calibration calibration = calibration_;
+  const auto add = [&calibration](bool is_paused, std::int64_t time_ns) {
+    predict::Cell cell;
+    cell.key = {.operation = CellOperation::kCreate, .is_paused = is_paused};
+    cell.runs = {{.times_ns = std::vector<std::int64_t>(20, time_ns), .offsets = {}}};
+    for (const std::int64_t each : cell.runs.front().times_ns) cell.all.add(each);
+    std::erase_if(calibration.cells,
+                  [&cell](const predict::Cell& other) { return other.key == cell.key; });
+    calibration.cells.push_back(cell);
+    std::ranges::sort(calibration.cells, {}, &predict::Cell::key);
+  };
+  const auto seconds = [&] {
+    calibrate(calibration);
+    const auto result =
+        estimated(scheduleOf({Events().open("a", 0).open("f.0", 1).open("f.1", 2).text()}));
+    EXPECT_TRUE(result) << result.failure().sentence;
+    return result ? result->seconds() : 0;
+  };
+  add(false, 50'000);
+  EXPECT_NEAR(seconds(), 3 * 50e-6, 1e-9);
+  add(true, 80'000);
+  EXPECT_NEAR(seconds(), 3 * 80e-6, 1e-9);
+  // Storage whose times differ so much tells nothing of a pause.
+  add(true, 40'000);
+  EXPECT_NEAR(seconds(), 3 * 50e-6, 1e-9);
+}
+
 // 0.1 ms a request, and each name is looked up again each time: the calibration's own paths have
 // three names below the target, the application's have one or two.
 TEST_F(EstimateTest, CountsTheNamesThatAreLookedUp) {

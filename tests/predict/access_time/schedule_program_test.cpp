@@ -220,6 +220,25 @@ TEST_F(ScheduleProgramTest, TakesWritesBelowALengthThatWasSetForGrowth) {
             "create; ftruncate; write 8192 sequential extends; write 8192 random");
 }
 
+// The events of these tests have 1 ms of work before each.
+TEST_F(ScheduleProgramTest, KnowsWhatIsTheFirstOfItsKindAfterAPause) {
+  const auto at = [](long start) {
+    return fmt::format(
+        R"("start":{},"end":{},"command":"pwrite64","fd":0,"count":10,"offset":0,"result":10)",
+        start, start + 1000);
+  };
+  const std::string open =
+      R"({"start":0,"end":1000,"command":"open","location":"old","flags":"O_RDWR","mode":"0644","result":0})";
+  std::string events = open;
+  for (const long start : {2000, 4000, 90'000, 200'000}) events += ",{" + at(start) + "}";
+  const Program program = read(scheduleOf({events}));
+  std::string paused;
+  for (const ProgramStep& step : program.threads[0].steps) {
+    paused += program.accesses[step.access].is_paused ? 'p' : '-';
+  }
+  EXPECT_EQ(paused, "pp--p");
+}
+
 // Writes that wait for storage are a write and a sync.
 TEST_F(ScheduleProgramTest, AddsASyncToWritesThatWaitForStorage) {
   EXPECT_EQ(accessesOf(read(scheduleOf(

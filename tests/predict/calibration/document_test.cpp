@@ -78,10 +78,12 @@ Calibration example() {
   const Cell sync_of_new =
       cellOf({.operation = CellOperation::kFsync, .is_new = true, .bytes = 4096},
              {{.round = 0, .process = 0, .begin_ns = 8, .times_ns = {14'000'000}}});
+  const Cell paused = cellOf({.operation = CellOperation::kOpen, .is_paused = true},
+                             {{.round = 0, .process = 0, .begin_ns = 7, .times_ns = {6000}}});
   const Cell open =
       cellOf({.operation = CellOperation::kOpen, .sharing = FileSharing::kShared, .processes = 2},
              {{.round = 3, .process = 1, .begin_ns = 90, .times_ns = {4000, 4100}}});
-  c.cells = {random, write, sync, sync_of_new, open};
+  c.cells = {random, write, sync, sync_of_new, paused, open};
   c.unreached = {
       {.key = {.operation = CellOperation::kRead, .order = AccessOrder::kSequential, .bytes = 1},
        .reason = "O_DIRECT moves whole blocks of 512 bytes"}};
@@ -187,6 +189,8 @@ TEST_F(CalibrationDocument, NonsenseIsRefused) {
             "only writes extend a file");
   EXPECT_EQ(complaint("\"files\": \"own\"", "\"files\": \"own\", \"new\": true"),
             "only fsync has a new file");
+  EXPECT_EQ(complaint("\"new\": true", "\"paused\": true"),
+            "only one process pauses, and not before it syncs");
   EXPECT_EQ(complaint("\"accesses\": 5", "\"accesses\": 6"),
             "the numbers cannot be of the same accesses");
   EXPECT_EQ(complaint("\"total_ns\": 72405", "\"total_ns\": 5"),
@@ -284,6 +288,8 @@ TEST(CalibrationText, CellsHaveNames) {
             "fsync after 64.0 KiB by 2 processes in own files");
   EXPECT_EQ(textOf({.operation = CellOperation::kFsync, .is_new = true, .bytes = 65536}),
             "fsync of a new file after 64.0 KiB by 1 process");
+  EXPECT_EQ(textOf({.operation = CellOperation::kStat, .is_paused = true}),
+            "stat by 1 process after a pause");
   EXPECT_EQ(
       textOf({.operation = CellOperation::kMkdir, .sharing = FileSharing::kShared, .processes = 4}),
       "mkdir by 4 processes in a shared directory");
