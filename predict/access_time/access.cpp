@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <tuple>
 
 #include "core/base/repeats.hpp"
 #include "predict/calibration/grid.hpp"
@@ -13,6 +14,9 @@ namespace {
 
 // Far longer: so many times the median. Rare: at most this part of the cell's accesses, or one.
 constexpr double kFar = 10, kRare = 0.03;
+// Storage that lets some syncs pass at once makes others wait a hundred times as long: that one of
+// few did is their kind, and nothing rare.
+constexpr std::size_t kLeastSyncs = 34;
 
 // The accesses of a process in a round are at most so many batches, of so many accesses at least
 // (batch means: A. Law, Simulation Modeling and Analysis, the chapter on output of one run).
@@ -43,7 +47,12 @@ Samples samplesOf(const predict::Calibration& calibration, bool shares_rare) {
   struct Sums {
     double rare = 0, others = 0;
   };
-  std::map<CellOperation, Sums> sums;
+  // A process loses its processor far more often where there are fewer of them than processes.
+  const auto group_of = [&calibration](const Access& access) {
+    return std::tuple(access.operation, access.is_paused,
+                      access.processes > calibration.target.processors);
+  };
+  std::map<std::tuple<CellOperation, bool, bool>, Sums> sums;
   Samples samples;
   for (const predict::Cell& cell : calibration.cells) {
     const std::size_t first = samples.size();
@@ -59,6 +68,7 @@ Samples samplesOf(const predict::Calibration& calibration, bool shares_rare) {
                        .sharing = cell.key.sharing,
                        .extends = cell.key.extends,
                        .is_new = cell.key.is_new,
+                       .is_paused = cell.key.is_paused,
                        .bytes = static_cast<double>(cell.key.bytes),
                        .delta_offset = 0,
                        .processes = static_cast<double>(cell.key.processes)},
@@ -68,22 +78,24 @@ Samples samplesOf(const predict::Calibration& calibration, bool shares_rare) {
             .process = static_cast<int>(run.process),
             .batch = static_cast<int>(run.round * kBlocks + i * blocks / run.times_ns.size())};
         if (!run.offsets.empty()) sample.access.delta_offset = run.deltaOffset(i, cell.key.bytes);
-                       .is_paused = cell.key.is_paused,
         start_ns += run.times_ns[i];
         samples.push_back(sample);
       }
     }
-    if (!shares_rare) continue;
+    if (!shares_rare || first == samples.size()) continue;
     const auto begin = samples.begin() + static_cast<std::ptrdiff_t>(first);
-    Sums& of_operation = sums[cell.key.operation];
-    of_operation.rare += takeRare(begin, samples.end());
-    for (auto sample = begin; sample != samples.end(); ++sample) {
-      of_operation.others += sample->seconds;
+    Sums& of_group = sums[group_of(begin->access)];
+    const bool is_sync = cell.key.operation == CellOperation::kFsync ||
+                         cell.key.operation == CellOperation::kFdatasync;
+    if (!is_sync || samples.size() - first >= kLeastSyncs) {
+      of_group.rare += takeRare(begin, samples.end());
     }
+    for (auto sample = begin; sample != samples.end(); ++sample) of_group.others += sample->seconds;
   }
   for (Sample& sample : samples) {
-    const Sums& of_operation = sums[sample.access.operation];
-    if (of_operation.others > 0) sample.seconds *= 1 + of_operation.rare / of_operation.others;
+    const auto found = sums.find(group_of(sample.access));
+    if (found == sums.end() || found->second.others <= 0) continue;
+    sample.seconds *= 1 + found->second.rare / found->second.others;
   }
   return samples;
 }

@@ -66,9 +66,10 @@ using Samples = std::vector<Sample>;
 
 // The sample of a calibration, of all cells. `shares_rare`: the time of rare accesses that took far
 // longer than the others of their cell (a process lost its processor, a disk had a hiccup) is
-// shared out among all cells of the operation, by their time. Where it happened to strike in a cell
-// of few accesses, the mean of that would be many times too long; all together it is as much as it
-// was.
+// shared out among all cells of the operation, by their time: those with a processor for each
+// process, and those with fewer. Where it happened to strike in a cell of few accesses, the mean of
+// that would be many times too long; all together it is as much as it was. Few syncs of a cell
+// keep their times.
 Samples samplesOf(const predict::Calibration& calibration, bool shares_rare);
 
 }  // namespace omnio::access_time

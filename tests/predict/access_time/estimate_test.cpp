@@ -331,6 +331,49 @@ TEST_F(EstimateTest, SharesOutTheTimeOfRareAccesses) {
   EXPECT_NEAR(cell_after / cell_before, 1, 0.1);
 }
 
+double secondsOf(const Samples& samples, CellOperation operation, double most_processes) {
+  double seconds = 0;
+  for (const Sample& sample : samples) {
+    const Access& access = sample.access;
+    if (access.operation == operation && access.processes <= most_processes)
+      seconds += sample.seconds;
+  }
+  return seconds;
+}
+
+// Four processes have two processors: those that lose theirs say nothing of two.
+TEST_F(EstimateTest, KeepsRareAccessesOfTooManyProcessesFromTheOthers) {
+  predict::Calibration calibration = calibration_;
+  calibration.target.processors = 2;
+  const auto within = [&calibration](double most_processes) {
+    return secondsOf(samplesOf(calibration, true), CellOperation::kWrite, most_processes);
+  };
+  const double two_before = within(2), all_before = within(4);
+  for (predict::Cell& cell : calibration.cells) {
+    const bool is_hit = cell.key.operation == CellOperation::kWrite && cell.key.processes == 4;
+    if (is_hit) cell.runs.front().times_ns.front() *= 1000;
+  }
+  EXPECT_NEAR(within(2) / two_before, 1, 1e-9);
+  EXPECT_GT(within(4), 1.1 * all_before);
+}
+
+// A throttled target: the syncs of a cell that has just one long one are no longer elsewhere.
+TEST_F(EstimateTest, LeavesSyncsTheTimesThatTheyTook) {
+  predict::Calibration calibration = calibration_;
+  const double before = secondsOf(samplesOf(calibration, true), CellOperation::kFsync, 1);
+  predict::Cell cell;
+  cell.key = {.operation = CellOperation::kFsync, .bytes = 512, .processes = 1};
+  cell.runs = {{.times_ns = std::vector<std::int64_t>(10, 100'000), .offsets = {}}};
+  cell.runs.front().times_ns.back() = 100'000'000;
+  for (const std::int64_t time_ns : cell.runs.front().times_ns) cell.all.add(time_ns);
+  calibration.cells.push_back(cell);
+  const double of_cell = 1e-9 * static_cast<double>(cell.all.totalNs());
+  EXPECT_NEAR(secondsOf(samplesOf(calibration, true), CellOperation::kFsync, 1), before + of_cell,
+              1e-12);
+  const Samples samples = samplesOf(calibration, true);
+  EXPECT_NEAR(samples.back().seconds, 0.1, 1e-12);
+}
+
 // The calls of the schedules here come 1 ms after those before.
 TEST_F(EstimateTest, AddsWhatAPauseCosts) {
   predict::Calibration calibration = calibration_;
