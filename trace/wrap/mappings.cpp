@@ -113,7 +113,8 @@ Mapping* freePlace() {
 }
 
 // Whether the file has been written since it was mapped, by its time. True where it is not found
-// any more, since nothing speaks against it.
+// any more, since nothing speaks against it. Where a server does not answer, this waits as long as
+// the application's next call on the file does.
 bool hasChanged(const char* path, const MappedFile& file) {
   struct stat about {};
   const long result =
@@ -142,7 +143,8 @@ bool hasWrittenPages(const Mapping& mapping) {
         rawSyscall(SYS_read, fd, address(text + kept), static_cast<long>(sizeof text - kept));
     if (got <= 0) break;
     std::string_view lines(text, kept + static_cast<std::size_t>(got));
-    for (std::size_t end = lines.find('\n'); end != lines.npos; end = lines.find('\n')) {
+    for (std::size_t end = lines.find('\n'); end != lines.npos && !is_over;
+         end = lines.find('\n')) {
       const std::string_view line = lines.substr(0, end);
       text[lines.data() + end - text] = '\0';  // the path is the last word
       lines.remove_prefix(end + 1);
@@ -392,8 +394,12 @@ MappedFile fileOf(int fd) {
       20'000'000;  // two of the clock that times of files are read from
   struct stat about {};
   if (rawSyscall(SYS_fstat, fd, address(&about)) != 0) return {};
+  constexpr std::int64_t kSecondNs = 1'000'000'000;
   const auto now = static_cast<std::int64_t>(wire::systemNs(CLOCK_REALTIME));
-  const std::int64_t ago = now - (about.st_mtim.tv_sec * 1'000'000'000 + about.st_mtim.tv_nsec);
+  // Times of files may be of any year.
+  const std::int64_t seconds =
+      std::clamp<std::int64_t>(now / kSecondNs - about.st_mtim.tv_sec, -2, 2);
+  const std::int64_t ago = seconds * kSecondNs + now % kSecondNs - about.st_mtim.tv_nsec;
   const bool has_size = S_ISREG(about.st_mode) && about.st_size > 0;
   return {.bytes = has_size ? static_cast<std::uint64_t>(about.st_size) : 0,
           .device = about.st_dev,
