@@ -47,11 +47,11 @@ base::Result<AccessTimes> AccessTimes::learned(const predict::Calibration& calib
                                                std::optional<ModelKind> kind) {
   constexpr std::size_t kLeastSizes = 2, kLeastAccesses = 20;
   Samples samples = samplesOf(calibration, true);
-  splitRound(samples);
   const auto first_paused = std::ranges::stable_partition(
       samples, [](const Sample& sample) { return !sample.access.is_paused; });
   const Samples paused(first_paused.begin(), first_paused.end());
   samples.erase(first_paused.begin(), first_paused.end());
+  splitRound(samples);
   const Samples data = dataOf(samples);
   std::set<double> sizes;
   for (const Sample& sample : data) sizes.insert(sample.access.bytes);

@@ -1,6 +1,7 @@
 #include "predict/access_time/call_accesses.hpp"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -85,7 +86,7 @@ CallAccesses::CallAccesses(const std::vector<FileFacts>& files) : files_(files) 
   states_.resize(files.size());
   for (std::size_t i = 0; i < files.size(); ++i) {
     const auto size = static_cast<double>(files[i].size);
-    states_[i] = {.exists = files[i].exists, .size = size, .there = size};
+    states_[i] = {.exists = files[i].exists, .size = size, .before = size, .there = size};
   }
 }
 
@@ -99,12 +100,21 @@ void CallAccesses::beginRank() {
   // been.
   for (const std::uint32_t file : changed_) {
     FileState& state = states_[file];
-    state.there = std::min(state.size, static_cast<double>(files_[file].size));
+    state.there = state.before;
     state.is_changed = false;
   }
   touched_.clear();
   made_.clear();
   changed_.clear();
+}
+
+// The file has no more than so many bytes.
+void CallAccesses::cut(model::FileNumber file, double length) {
+  FileState* const state = stateOf(file);
+  if (state == nullptr) return;
+  state->size = length;
+  state->before = std::min(state->before, length);
+  setThere(file, std::min(state->there, length));
 }
 
 void CallAccesses::setThere(model::FileNumber file, double end) {
@@ -214,8 +224,7 @@ void CallAccesses::open(const ScheduleEvent& event) {
   const bool empties = (flags & O_TRUNC) != 0 || hasMode(event, 'w');
   if (!is_new && empties && state != nullptr && state->size > 0) {
     add(CellOperation::kFtruncate, event.file);
-    state->size = 0;
-    setThere(event.file, 0);
+    cut(event.file, 0);
   }
   if (state != nullptr) state->exists = true;
   if (is_new) {
@@ -333,7 +342,7 @@ void CallAccesses::data(CellOperation operation, Open& open, double bytes, std::
     makeDirty(open, bytes);
     open.unsynced_bytes += bytes * dirty_scale_;
   }
-  if (state != nullptr) setThere(open.file, std::max(state->there, end));
+  if (state != nullptr) setThere(open.file, std::max(state->there, std::min(end, state->size)));
   found_.push_back(access);
   if (operation == CellOperation::kWrite && open.syncs) {
     addSync(CellOperation::kFdatasync, open.file, bytes);
@@ -390,22 +399,31 @@ void CallAccesses::syncMapping(const ScheduleEvent& event) {
   addSync(CellOperation::kFdatasync, file, bytes);
 }
 
-void CallAccesses::rename(model::FileNumber from, model::FileNumber to) {
+void CallAccesses::rename(model::FileNumber from, model::FileNumber to, bool exchanges) {
   FileState* const old = stateOf(from);
   FileState* const renamed = stateOf(to);
-  if (renamed != nullptr) {
-    *renamed = old != nullptr ? std::exchange(*old, {}) : FileState{};
-    renamed->exists = true;
-    const auto number = static_cast<std::uint32_t>(to);
-    if (renamed->dirty_bytes > 0) touched_.push_back(number);
-    if (renamed->is_new) made_.push_back(number);
-    if (renamed->is_changed) changed_.push_back(number);
-  } else if (old != nullptr) {
-    *old = {};
+  FileState moved = old != nullptr ? *old : FileState{};
+  moved.exists = true;
+  if (old != nullptr) *old = exchanges && renamed != nullptr ? *renamed : FileState{};
+  if (renamed != nullptr) *renamed = moved;
+  for (const auto& [file, state] : {std::pair(from, old), std::pair(to, renamed)}) {
+    if (state == nullptr) continue;
+    const auto number = static_cast<std::uint32_t>(file);
+    if (state->dirty_bytes > 0) touched_.push_back(number);
+    if (state->is_new) made_.push_back(number);
+    if (state->is_changed) changed_.push_back(number);
   }
+  const auto follow = [&](model::FileNumber& file) {
+    if (file == from) {
+      file = to;
+    } else if (file == to && exchanges) {
+      file = from;
+    }
+  };
   for (auto& [descriptor, open] : opens_) {
-    if (open && open->file == from) open->file = to;
+    if (open) follow(open->file);
   }
+  for (auto& [mapping, file] : mappings_) follow(file);
 }
 
 void CallAccesses::metadata(const ScheduleEvent& event) {
@@ -426,12 +444,11 @@ void CallAccesses::metadata(const ScheduleEvent& event) {
   if (does(Effect::kSetsLength) || does(Effect::kReservesSpace)) {
     if (state != nullptr) {
       const auto length = static_cast<double>(model::argumentOf(event, Role::kLength));
-      state->size = does(Effect::kSetsLength) ? length : std::max(state->size, length);
       // What the file has more by that is no data yet.
-      setThere(file, std::min(state->there, state->size));
+      cut(file, does(Effect::kSetsLength) ? length : std::max(state->size, length));
     }
   } else if (does(Effect::kRenames)) {
-    rename(file, event.new_file);
+    rename(file, event.new_file, (model::argumentOf(event, Role::kFlags) & RENAME_EXCHANGE) != 0);
   } else if (does(Effect::kRemovesName)) {
     if (state != nullptr) *state = {};
   }

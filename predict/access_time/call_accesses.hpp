@@ -77,7 +77,8 @@ class CallAccesses {
   struct FileState {
     bool exists = false;
     double size = 0;
-    double there = 0;         // the end of what was there before, or this rank has written or read
+    double before = 0;        // what is there from before the run
+    double there = 0;         // the end of that, and of what this rank has written or read
     double dirty_bytes = 0;   // written by this rank since its last sync
     bool is_new = false;      // made by this rank, and not synced since
     bool is_changed = false;  // `there`, by this rank
@@ -103,7 +104,8 @@ class CallAccesses {
   void syncMapping(const model::ScheduleEvent& event);
   void sync(const model::ScheduleEvent& event);
   void metadata(const model::ScheduleEvent& event);
-  void rename(model::FileNumber from, model::FileNumber to);
+  void rename(model::FileNumber from, model::FileNumber to, bool exchanges);
+  void cut(model::FileNumber file, double length);
   void setThere(model::FileNumber file, double end);
   void makeDirty(Open& open, double bytes);
   void data(CellOperation operation, Open& open, double bytes, std::int64_t offset);

@@ -192,14 +192,16 @@ class StepSink final : public model::ScheduleSink {
     std::vector<Access>& found = found_;
     found = accesses_.of(event);
     if (event.step == model::Step::kPreopened) return {};
-    if (event.start_ns - recorded_end_ns_ >= kPauseNs) done_since_pause_.reset();
+    const bool is_delay = event.step == model::Step::kDelay;
+    const std::int64_t goes_on_ns = is_delay ? event.end_ns : event.start_ns;
+    if (goes_on_ns - recorded_end_ns_ >= kPauseNs) done_since_pause_.reset();
     for (Access& access : found) {
       const auto operation = static_cast<std::size_t>(access.operation);
       access.is_paused = !done_since_pause_[operation];
       done_since_pause_.set(operation);
     }
     StepDetail detail{.first_wait = static_cast<std::uint32_t>(program_.waits.size()),
-                      .is_delay = event.step == model::Step::kDelay,
+                      .is_delay = is_delay,
                       .before_ns = recorded_end_ns_,
                       .start_ns = event.start_ns,
                       .end_ns = event.end_ns};

@@ -403,6 +403,27 @@ TEST_F(EstimateTest, AddsWhatAPauseCosts) {
   EXPECT_NEAR(seconds(), 3 * 50e-6, 1e-9);
 }
 
+// Half of the only round stands for a second one, in each cell.
+TEST_F(EstimateTest, SplitsARoundOfEachCellAlsoWhereSomeHavePauses) {
+  predict::Calibration calibration = calibrationOf(test::samplesOf({}, 1, 30));
+  const Access access{
+      .operation = CellOperation::kRead, .order = AccessOrder::kSequential, .bytes = 4096};
+  const auto cell = std::ranges::find_if(calibration.cells, [&](const predict::Cell& each) {
+    return each.key.operation == access.operation && each.key.order == access.order &&
+           each.key.bytes == 4096 && each.key.processes == 1;
+  });
+  ASSERT_NE(cell, calibration.cells.end());
+  predict::Cell paused = *cell;
+  paused.key.is_paused = true;
+  calibration.cells.push_back(paused);
+  std::ranges::sort(calibration.cells, {}, &predict::Cell::key);
+  const auto times = AccessTimes::learned(calibration, "cal.json");
+  ASSERT_TRUE(times) << times.failure().sentence;
+  ASSERT_EQ(times->rounds(), 2U);
+  EXPECT_TRUE(times->inRound(0, access));
+  EXPECT_TRUE(times->inRound(1, access));
+}
+
 // 0.1 ms a request, and each name is looked up again each time: the calibration's own paths have
 // three names below the target, the application's have one or two.
 TEST_F(EstimateTest, CountsTheNamesThatAreLookedUp) {

@@ -207,6 +207,29 @@ TEST_F(ScheduleProgramTest, PutsWritesBehindTheEndWhereADescriptorAppends) {
             "open shared; write 8192 strided extends shared; write 8192 strided extends shared");
 }
 
+TEST_F(ScheduleProgramTest, SeesRanksGrowAFileThatOneOfThemHasEmptied) {
+  const std::string first = Events().open("old", 0, "O_WRONLY|O_TRUNC").write(0, 0, 8192).text();
+  const std::string second = Events().open("old", 0, "O_WRONLY").write(0, 8192, 8192).text();
+  EXPECT_EQ(accessesOf(read(scheduleOf({first, second})), 1),
+            "open shared; write 8192 strided extends shared");
+  const std::string keeps = Events().open("old", 0, "O_WRONLY").write(0, 0, 8192).text();
+  EXPECT_EQ(accessesOf(read(scheduleOf({keeps, second})), 1),
+            "open shared; write 8192 strided shared");
+}
+
+TEST_F(ScheduleProgramTest, KnowsTwoFilesThatTakeEachOthersNames) {
+  const Program program = read(scheduleOf({Events()
+                                               .open("a", 0)
+                                               .put(R"("command":"renameat2","location":"a",)"
+                                                    R"("newlocation":"old","flags":2,"result":0)")
+                                               .write(0, 0, 8192)
+                                               .open("a", 1, "O_WRONLY")
+                                               .write(1, 0, 8192)
+                                               .text()}));
+  EXPECT_EQ(accessesOf(program),
+            "create; rename; write 8192 sequential extends; open; write 8192 sequential");
+}
+
 // The length is set, and no byte is there.
 TEST_F(ScheduleProgramTest, TakesWritesBelowALengthThatWasSetForGrowth) {
   const Program program =
