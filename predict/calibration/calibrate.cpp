@@ -35,6 +35,8 @@ constexpr int kCleanParts = 50;
 constexpr std::int64_t kSaveEveryNs = 5 * kSecond;
 constexpr std::uint64_t kReferenceBytes = 4096;
 constexpr std::uint32_t kReferenceAccesses = 32;
+// In directories where names are made and removed: as many as 4,096 ranks with a file each have.
+constexpr std::uint64_t kNames = 4096;
 constexpr int kReferences = 200;  // in all of the budget, about
 
 std::string nowAsText() {
@@ -314,6 +316,7 @@ base::Result<bool> Calibrator::prepare() {
                        .cache = c_.cache,
                        .shared_file_bytes = c_.shared_file_bytes,
                        .own_file_bytes = c_.own_file_bytes,
+                       .names = settings_.resumed ? settings_.resumed->directory_names : kNames,
                        .deadline_ns = begin + (deadline_ns_ - begin) / kPrepareParts});
   if (!done) return done.failure();
   if (*done == WorkerPool::Outcome::kStopped) return false;
@@ -327,7 +330,7 @@ base::Result<bool> Calibrator::prepare() {
   grid_.own_file_bytes = c_.own_file_bytes;
   const std::uint64_t own_files = c_.processes > 1 ? c_.processes : 0;
   // One directory for each process, and one of all.
-  c_.directory_names = names / (own_files + 1);
+  c_.directory_names = std::max(c_.directory_names, names / (own_files + 1));
   const std::uint64_t bytes = c_.shared_file_bytes + own_files * c_.own_file_bytes;
   write_bytes_per_ns_ = static_cast<double>(bytes) /
                         static_cast<double>(std::max<std::int64_t>(1, monotonicNs() - begin));
@@ -472,8 +475,6 @@ base::Result<bool> Calibrator::measureUnit(std::size_t number, std::uint64_t acc
   const base::Result<WorkerPool::Outcome> done = pool_->carryOut(order);
   if (!done) return done.failure();
   if (*done == WorkerPool::Outcome::kStopped) return false;
-  // Blocks of directories and inodes, which no sync of a file writes to their places.
-  directory_->settle();
   const std::int64_t took = monotonicNs() - begin;
   std::uint64_t made = 1;
   std::int64_t longest = 0;

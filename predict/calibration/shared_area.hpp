@@ -29,6 +29,7 @@ struct WorkOrder {
   std::uint64_t seed = 0;
   std::uint64_t shared_file_bytes = 0;
   std::uint64_t own_file_bytes = 0;
+  std::uint64_t names = 0;       // of kPrepare: in directories where names are made and removed
   std::int64_t deadline_ns = 0;  // of kPrepare: files stay smaller where it comes before their end
 };
 

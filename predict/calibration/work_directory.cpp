@@ -165,11 +165,6 @@ WorkDirectory::~WorkDirectory() {
   fs::remove_all(path_, ignored);
 }
 
-void WorkDirectory::settle() const {
-  const base::Descriptor opened(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (opened) syncfs(opened.get());
-}
-
 base::Result<CacheProbe> probeCache(const WorkDirectory& directory, CacheState state) {
   CacheProbe probe;
   if (state == CacheState::kCached) return probe;

@@ -30,9 +30,6 @@ class WorkDirectory {
   ~WorkDirectory();  // with all that is in it
 
   const std::filesystem::path& path() const { return path_; }
-  // Has the file system write what it still has in memory. A kernel does that some 30 s later, when
-  // something else is measured.
-  void settle() const;
 
  private:
   WorkDirectory(std::filesystem::path path, base::Descriptor lock)

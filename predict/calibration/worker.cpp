@@ -26,7 +26,6 @@ constexpr std::uint64_t kPiece = std::uint64_t{4} << 20;       // of preparing
 constexpr std::uint64_t kSyncEvery = std::uint64_t{64} << 20;  // the same
 constexpr std::uint64_t kSyncPiece = std::uint64_t{1} << 20;
 constexpr mode_t kMode = 0600;
-constexpr std::uint64_t kNames = 2048;    // of a directory in which names are made and removed
 constexpr std::int64_t kNamesParts = 20;  // of the time to prepare, for all directories
 
 constexpr const char* kSharedFile = "shared";
@@ -121,18 +120,32 @@ void Worker::work() {
   slot_.writeback_ns = 0;
   slot_.resident_percent = -1;
   try {
-    if (order().kind == OrderKind::kPrepare) return prepare();
-    switch (order().unit) {
-      case UnitKind::kData:
-        return measureData();
-      case UnitKind::kSync:
-        return measureSync();
-      case UnitKind::kMetadata:
-        return measureMetadata();
-    }
+    carryOut();
+    settle();
   } catch (const Stopped&) {
     // Said in the slot, or asked for.
   }
+}
+
+void Worker::carryOut() {
+  if (order().kind == OrderKind::kPrepare) return prepare();
+  switch (order().unit) {
+    case UnitKind::kData:
+      return measureData();
+    case UnitKind::kSync:
+      return measureSync();
+    case UnitKind::kMetadata:
+      return measureMetadata();
+  }
+}
+
+// No sync of a file writes changed blocks of directories and inodes to their places. The kernel
+// does it some 30 s later, when something else is measured.
+void Worker::settle() {
+  meet();
+  if (!isFirst()) return;
+  const base::Descriptor opened(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (opened) syncfs(opened.get());
 }
 
 std::string Worker::ownName(const char* kind) const { return fmt::format("{}.{}", kind, number_); }
@@ -149,17 +162,28 @@ base::Descriptor Worker::open(const std::string& name, int flags) {
 }
 
 // Storage that finds what it has already gains nothing: each 4 KiB differs from all before.
-char* Worker::toWrite(std::uint64_t bytes) {
+void Worker::makeNew(char* data, std::uint64_t bytes) {
   for (std::uint64_t at = 0; at < bytes; at += kBlock) {
     const std::uint64_t word = base::mixed(++stamp_);
-    std::memcpy(buffer_ + at, &word, std::min<std::uint64_t>(sizeof word, bytes - at));
+    std::memcpy(data + at, &word, std::min<std::uint64_t>(sizeof word, bytes - at));
   }
-  return buffer_;
+}
+
+// An application mostly has other memory for each access. The same each time would stay in the
+// processor's nearest cache.
+char* Worker::nextMemory(std::uint64_t bytes) {
+  constexpr std::uint64_t kLine = 64;
+  const std::uint64_t step = order().cache == CacheState::kDirect ? kBlock : kLine;
+  if (next_ + bytes > kBufferBytes) next_ = 0;
+  char* const memory = buffer_ + next_;
+  next_ += (bytes + step - 1) / step * step;
+  return memory;
 }
 
 void Worker::writePiece(int fd, std::uint64_t bytes, std::uint64_t offset,
                         const std::string& name) {
-  const char* const data = toWrite(bytes);
+  const char* const data = buffer_;
+  makeNew(buffer_, bytes);
   for (std::uint64_t done = 0; done < bytes;) {
     const ssize_t moved = pwrite(fd, data + done, bytes - done, static_cast<off_t>(offset + done));
     if (moved < 0 && errno == EINTR) continue;
@@ -184,17 +208,25 @@ bool Worker::record(CellOperation operation, std::int64_t begin, std::int64_t en
 // --- Preparing
 
 // Names that stay there: in the directory of an application few names would be cheaper to find, to
-// add and to remove than many. Slow storage has fewer of them.
+// add and to remove than many. Slow storage has fewer of them, and a file system without room for
+// all keeps some for what is measured.
 void Worker::fillWithNames(const std::string& folder, std::uint64_t names,
                            std::int64_t deadline_ns) {
-  for (std::uint64_t i = 0; i < names && monotonicNs() < deadline_ns; ++i) {
+  const auto path_of = [&](std::uint64_t i) {
+    return pathOf(fmt::format("{}/n{}.{:04}", folder, number_, i));
+  };
+  std::uint64_t made = 0;
+  for (; made < names && monotonicNs() < deadline_ns; ++made) {
     if (area_.isOver()) throw Stopped{};
-    const std::string name = fmt::format("{}/n{}.{:04}", folder, number_, i);
     const base::Descriptor file(
-        ::open(pathOf(name).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, kMode));
-    if (!file) return;  // as many as there is room for
-    ++slot_.names;
+        ::open(path_of(made).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, kMode));
+    if (file) continue;
+    for (const std::uint64_t kept = made / 2; made > kept; --made) {
+      unlink(path_of(made - 1).c_str());
+    }
+    break;
   }
+  slot_.names += made;
 }
 
 void Worker::makeEntries(const std::string& folder) {
@@ -244,8 +276,8 @@ void Worker::prepare() {
       (order().deadline_ns - monotonicNs()) / kNamesParts / static_cast<std::int64_t>(processes);
   slot_.names = 0;
   make_folder(ownName("names"));
-  fillWithNames(ownName("names"), kNames, monotonicNs() + names_ns);
   makeEntries(ownName("entries"));
+  fillWithNames(ownName("names"), order().names, monotonicNs() + names_ns);
   slot_.own_bytes = order().own_file_bytes;
   if (processes > 1) {
     const std::int64_t now = monotonicNs();
@@ -257,7 +289,8 @@ void Worker::prepare() {
       makeEntries(kSharedEntries);
     }
     meet();
-    fillWithNames(kSharedFolder, kNames / processes, monotonicNs() + names_ns);
+    fillWithNames(kSharedFolder, (order().names + processes - 1) / processes,
+                  monotonicNs() + names_ns);
   }
   slot_.shared_end =
       fill(kSharedFile, order().shared_file_bytes, number_, processes, order().deadline_ns);
@@ -317,7 +350,8 @@ void Worker::measureData() {
   for (std::size_t i = 0; i < offsets.size(); ++i) {
     if (area_.isOver()) throw Stopped{};
     if (key.is_paused) pause();
-    char* const buffer = is_write ? toWrite(key.bytes) : buffer_;
+    char* const buffer = nextMemory(key.bytes);
+    if (is_write) makeNew(buffer, key.bytes);
     const std::int64_t begin = monotonicNs();
     if (i > 0 && begin - first > order().limit_ns) break;
     ssize_t moved = is_write ? pwrite(file.get(), buffer, key.bytes, offsets[i])

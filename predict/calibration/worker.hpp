@@ -31,6 +31,8 @@ class Worker {
  private:
   struct Stopped {};  // thrown where the order is given up
 
+  void carryOut();
+  void settle();
   void prepare();
   void measureData();
   void measureSync();
@@ -53,7 +55,8 @@ class Worker {
   int openedFile(const std::string& name, int flags);
   base::Descriptor open(const std::string& name, int flags);
   void meet();
-  char* toWrite(std::uint64_t bytes);
+  void makeNew(char* data, std::uint64_t bytes);
+  char* nextMemory(std::uint64_t bytes);
   bool record(CellOperation operation, std::int64_t begin, std::int64_t end,
               std::int64_t offset = 0);
   template <typename Call>
@@ -66,6 +69,7 @@ class Worker {
   WorkerSlot& slot_;
   const std::span<AccessRecord> records_;
   char* buffer_ = nullptr;    // what is written; its random bytes do not compress
+  std::uint64_t next_ = 0;    // byte of it for the next access
   bool is_kept_out_ = false;  // the page cache does not keep a file that was read
   std::uint64_t stamp_;       // of the last 4 KiB that were written; used once
 };

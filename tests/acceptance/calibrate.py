@@ -186,7 +186,7 @@ def checkCacheStates(checks, work):
         found = document(output)
         checks.equal((found["cache"]["state"], found["cache"]["automatic"]), ("cached", True),
                      "auto on tmpfs")
-        checks.equal(found["directory_names"], 2048, "names in the directories, in memory")
+        checks.equal(found["directory_names"], 4096, "names in the directories, in memory")
         checks.equal({cell["operation"] for cell in found["cells"] if cell.get("paused")},
                      PAUSED, "what is measured after pauses")
 
@@ -297,6 +297,14 @@ def checkRoom(checks, work):
         checks.that(b"No space left on device; what was measured is in " in err, f"said: {err}")
         checks.equal(os.listdir(device.mount_point), ["somebody-else"], "what is left")
         checks.that(document(output)["cells"], "what was measured is kept")
+    with devices.tmpfs(work, "inodes", 400) as device:
+        devices.must("mount", "-o", "remount,nr_inodes=1200", device.mount_point)
+        output = os.path.join(work, "inodes.json")
+        done = calibrate(device.mount_point, output, "--processes", 2, "--largest", "4K",
+                         "--accesses", 5, "--budget", "20s")
+        checks.equal(done.status, 0, f"few inodes: {done}")
+        names = document(output)["directory_names"]
+        checks.that(0 < names < 4096, f"few inodes: names in directories: {names}")
     with devices.tmpfs(work, "read-only", 200) as device:
         devices.must("mount", "-o", "remount,ro", device.mount_point)
         done = calibrate(device.mount_point, os.path.join(work, "ro.json"))

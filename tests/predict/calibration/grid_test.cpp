@@ -221,8 +221,11 @@ TEST(CalibrationSizes, FilesFitTheRoomAndTheMemory) {
 // Slow accesses never come to as many as are wanted.
 TEST(CalibrationSample, KeepsAllOfABatchWithFew) {
   const Cell cell{.key = {.operation = CellOperation::kFsync, .bytes = 4096, .processes = 4}};
-  const std::vector<AccessRecord> records(20, {.operation = CellOperation::kFsync});
-  EXPECT_EQ(sampleOf(cell, {.wanted = 1000}, 0, 3, records), 20U);
+  const std::vector<AccessRecord> few(70, {.operation = CellOperation::kFsync});
+  EXPECT_EQ(sampleOf(cell, {.wanted = 1000}, 1, 3, few), 50U);  // a twentieth of the sample
+  EXPECT_EQ(sampleOf(cell, {.wanted = 1000}, 1, 3, std::span(few).first(20)), 20U);
+  const std::vector<AccessRecord> all(80, {.operation = CellOperation::kFsync});
+  EXPECT_EQ(sampleOf(cell, {.wanted = 1000}, 1, 3, all), 20U);  // a quarter of them
 }
 
 TEST(CalibrationSample, KeepsSumsOfAllAndRunsOfAFew) {
