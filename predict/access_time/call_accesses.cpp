@@ -444,7 +444,7 @@ void CallAccesses::metadata(const ScheduleEvent& event) {
   if (does(Effect::kSetsLength) || does(Effect::kReservesSpace)) {
     if (state != nullptr) {
       const auto length = static_cast<double>(model::argumentOf(event, Role::kLength));
-      // What the file has more by that is no data yet.
+      // What the file has more by that has no data yet.
       cut(file, does(Effect::kSetsLength) ? length : std::max(state->size, length));
     }
   } else if (does(Effect::kRenames)) {
