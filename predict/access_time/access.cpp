@@ -85,9 +85,7 @@ Samples samplesOf(const predict::Calibration& calibration, bool shares_rare) {
     if (!shares_rare || first == samples.size()) continue;
     const auto begin = samples.begin() + static_cast<std::ptrdiff_t>(first);
     Sums& of_group = sums[group_of(begin->access)];
-    const bool is_sync = cell.key.operation == CellOperation::kFsync ||
-                         cell.key.operation == CellOperation::kFdatasync;
-    if (!is_sync || samples.size() - first >= kLeastSyncs) {
+    if (!predict::isSync(cell.key.operation) || samples.size() - first >= kLeastSyncs) {
       of_group.rare += takeRare(begin, samples.end());
     }
     for (auto sample = begin; sample != samples.end(); ++sample) of_group.others += sample->seconds;

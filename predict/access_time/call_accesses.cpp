@@ -228,6 +228,7 @@ void CallAccesses::open(const ScheduleEvent& event) {
   }
   if (state != nullptr) state->exists = true;
   if (is_new) {
+    cut(event.file, 0);
     state->is_new = true;
     made_.push_back(static_cast<std::uint32_t>(event.file));
   }
@@ -289,7 +290,14 @@ void CallAccesses::touchPages(const ScheduleEvent& event, double bytes) {
   moved_.mapped += bytes;
   if (event.fd == model::kNoDescriptor) return;
   of_mappings_.insert(static_cast<std::int64_t>(event.fd));
-  if (event.row->call_class == Class::kWrite) makeDirty(openOf(event.fd), bytes);
+  if (event.row->call_class != Class::kWrite) return;
+  Open& open = openOf(event.fd);
+  makeDirty(open, bytes);
+  FileState* const state = stateOf(open.file);
+  if (state == nullptr || event.offset == model::kUnknownOffset) return;
+  const double end = static_cast<double>(event.offset) + bytes;
+  state->size = std::max(state->size, end);
+  setThere(open.file, std::max(state->there, end));
 }
 
 void CallAccesses::makeDirty(Open& open, double bytes) {
@@ -420,8 +428,9 @@ void CallAccesses::rename(model::FileNumber from, model::FileNumber to, bool exc
       file = from;
     }
   };
+  std::set<const Open*> followed;  // descriptors may share one
   for (auto& [descriptor, open] : opens_) {
-    if (open) follow(open->file);
+    if (open && followed.insert(open.get()).second) follow(open->file);
   }
   for (auto& [mapping, file] : mappings_) follow(file);
 }
@@ -444,7 +453,7 @@ void CallAccesses::metadata(const ScheduleEvent& event) {
   if (does(Effect::kSetsLength) || does(Effect::kReservesSpace)) {
     if (state != nullptr) {
       const auto length = static_cast<double>(model::argumentOf(event, Role::kLength));
-      // What the file has more by that has no data yet.
+      // Where the file becomes longer, no data is there yet.
       cut(file, does(Effect::kSetsLength) ? length : std::max(state->size, length));
     }
   } else if (does(Effect::kRenames)) {

@@ -79,9 +79,7 @@ class PhaseCounter {
     double syncs = 0;
     for (const auto& [name, number] : phase.calls) {
       const auto access = accessOfName(name);
-      const bool is_sync = access && (access->operation == CellOperation::kFsync ||
-                                      access->operation == CellOperation::kFdatasync);
-      if (is_sync) syncs += static_cast<double>(number);
+      if (access && predict::isSync(access->operation)) syncs += static_cast<double>(number);
     }
     for (const auto& [name, number] : phase.calls) {
       auto access = accessOfName(name);
@@ -92,9 +90,7 @@ class PhaseCounter {
           opened_.insert(phase.file).second) {
         access->operation = CellOperation::kCreate;
       }
-      const bool is_sync = access->operation == CellOperation::kFsync ||
-                           access->operation == CellOperation::kFdatasync;
-      if (is_sync) access->bytes = written / syncs;
+      if (predict::isSync(access->operation)) access->bytes = written / syncs;
       if (access->operation == CellOperation::kClose && syncs == 0) access->bytes = written / times;
       count(phase, *access, times);
     }

@@ -194,7 +194,7 @@ class StepSink final : public model::ScheduleSink {
     if (event.step == model::Step::kPreopened) return {};
     const bool is_delay = event.step == model::Step::kDelay;
     const std::int64_t goes_on_ns = is_delay ? event.end_ns : event.start_ns;
-    if (goes_on_ns - recorded_end_ns_ >= kPauseNs) done_since_pause_.reset();
+    if (goes_on_ns - recorded_end_ns_ >= kLeastPauseNs) done_since_pause_.reset();
     for (Access& access : found) {
       const auto operation = static_cast<std::size_t>(access.operation);
       access.is_paused = !done_since_pause_[operation];
@@ -268,7 +268,7 @@ class StepSink final : public model::ScheduleSink {
   }
 
   // Far longer than calls need that do not wait for storage: something else was done.
-  static constexpr std::int64_t kPauseNs = 100'000;
+  static constexpr std::int64_t kLeastPauseNs = 100'000;
 
   Program& program_;
   CallAccesses accesses_;

@@ -29,6 +29,7 @@ namespace {
 constexpr std::int64_t kSecond = 1'000'000'000;
 // The parts of the budget for preparing, training and cleaning up.
 constexpr int kPrepareParts = 5;
+constexpr int kNamesParts = 20;  // of the time to prepare, for the names in all directories
 constexpr int kTrainParts = 10;
 constexpr std::int64_t kMostTrainNs = 60 * kSecond;
 constexpr int kCleanParts = 50;
@@ -317,6 +318,8 @@ base::Result<bool> Calibrator::prepare() {
                        .shared_file_bytes = c_.shared_file_bytes,
                        .own_file_bytes = c_.own_file_bytes,
                        .names = settings_.resumed ? settings_.resumed->directory_names : kNames,
+                       .names_ns = (deadline_ns_ - begin) / kPrepareParts / kNamesParts /
+                                   static_cast<std::int64_t>(c_.processes),
                        .deadline_ns = begin + (deadline_ns_ - begin) / kPrepareParts});
   if (!done) return done.failure();
   if (*done == WorkerPool::Outcome::kStopped) return false;
@@ -330,7 +333,8 @@ base::Result<bool> Calibrator::prepare() {
   grid_.own_file_bytes = c_.own_file_bytes;
   const std::uint64_t own_files = c_.processes > 1 ? c_.processes : 0;
   // One directory for each process, and one of all.
-  c_.directory_names = std::max(c_.directory_names, names / (own_files + 1));
+  names /= own_files + 1;
+  c_.directory_names = settings_.resumed ? std::min(c_.directory_names, names) : names;
   const std::uint64_t bytes = c_.shared_file_bytes + own_files * c_.own_file_bytes;
   write_bytes_per_ns_ = static_cast<double>(bytes) /
                         static_cast<double>(std::max<std::int64_t>(1, monotonicNs() - begin));

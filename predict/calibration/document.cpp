@@ -67,8 +67,7 @@ std::string_view whyNoCell(const CellKey& key) {
   if (!hasBytes(key.operation) && key.bytes > 0) return "the operation has no bytes";
   if (key.extends && key.operation != CellOperation::kWrite) return "only writes extend a file";
   if (key.is_new && key.operation != CellOperation::kFsync) return "only fsync has a new file";
-  const bool may_pause = key.processes == 1 && key.operation != CellOperation::kFsync &&
-                         key.operation != CellOperation::kFdatasync;
+  const bool may_pause = key.processes == 1 && !isSync(key.operation);
   if (key.is_paused && !may_pause) {
     return "only one process pauses, and not before it syncs";
   }
@@ -477,6 +476,10 @@ std::optional<CacheState> cacheStateOf(std::string_view word) {
 
 bool isAccess(CellOperation operation) {
   return operation == CellOperation::kRead || operation == CellOperation::kWrite;
+}
+
+bool isSync(CellOperation operation) {
+  return operation == CellOperation::kFsync || operation == CellOperation::kFdatasync;
 }
 
 std::string textOf(const CellKey& key) {

@@ -59,7 +59,7 @@ enum class FileSharing : std::uint8_t {
   kShared,  // all have one file (N-1), or directory
 };
 
-inline constexpr std::int64_t kPauseNs = 500'000;
+inline constexpr std::int64_t kCalibratedPauseNs = 500'000;
 
 // What a cell of the grid measures.
 struct CellKey {
@@ -68,8 +68,8 @@ struct CellKey {
   FileSharing sharing = FileSharing::kOwn;
   bool extends = false;  // writes: the file grows by them, else its bytes were there before
   bool is_new = false;   // fsync: the file was made since the last one
-  // The process slept for kPauseNs before, and has done nothing of the kind since: its processor
-  // has other things in its caches, as that of an application that computes.
+  // The process slept for kCalibratedPauseNs before, and has done nothing of the kind since: its
+  // processor has other things in its caches, as that of an application that computes.
   bool is_paused = false;
   std::uint64_t bytes = 0;      // of an access; 0 where there are none
   std::uint32_t processes = 1;  // at once
@@ -182,6 +182,7 @@ std::string_view nameOf(CacheState state);
 std::optional<CacheState> cacheStateOf(std::string_view word);
 // Whether it moves data: kRead and kWrite.
 bool isAccess(CellOperation operation);
+bool isSync(CellOperation operation);  // fsync and fdatasync
 // "4 KiB random reads by 2 processes in a shared file"
 std::string textOf(const CellKey& key);
 

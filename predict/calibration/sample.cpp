@@ -35,7 +35,8 @@ std::size_t sampleOf(const Cell& cell, const SamplePlan& plan, std::uint32_t rou
   // Rounded up, so that no batch is without one.
   const std::uint64_t share = (made * limits.accesses * every + all - 1) / all;
   // Slow accesses never come to as many as are wanted: all of a few are kept.
-  const bool is_slow = made < accessesIn(round, plan.wanted);
+  const bool is_slow = made < accessesIn(round, plan.wanted) &&
+                       cell.all.count() + made * cell.key.processes <= limits.accesses;
   const std::uint64_t part =
       is_slow ? limits.accesses * every / (cell.key.processes * kPlannedRounds) : 0;
   return std::min({static_cast<std::size_t>(made), static_cast<std::size_t>(std::max(share, part)),

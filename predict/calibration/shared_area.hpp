@@ -30,6 +30,7 @@ struct WorkOrder {
   std::uint64_t shared_file_bytes = 0;
   std::uint64_t own_file_bytes = 0;
   std::uint64_t names = 0;       // of kPrepare: in directories where names are made and removed
+  std::int64_t names_ns = 0;     // of kPrepare: the time that a process has for a directory of them
   std::int64_t deadline_ns = 0;  // of kPrepare: files stay smaller where it comes before their end
 };
 
@@ -58,9 +59,10 @@ struct SharedArea {
   std::atomic<std::uint32_t> stops = 0;   // all work ends
   std::atomic<std::uint32_t> failed = 0;  // the order is given up
   std::atomic<std::uint32_t> arrived = 0;
-  std::atomic<std::uint32_t> generation = 0;  // of the barrier
-  std::atomic<std::uint32_t> finished = 0;    // processes that made all accesses
-  std::atomic<std::uint64_t> turns = 0;       // of syncs that begin together, in all
+  std::atomic<std::uint32_t> generation = 0;   // of the barrier
+  std::atomic<std::uint32_t> finished = 0;     // processes that made all accesses
+  std::atomic<std::uint32_t> has_no_room = 0;  // for more names
+  std::atomic<std::uint64_t> turns = 0;        // of syncs that begin together, in all
   WorkOrder order;
 
   bool isOver() const { return stops.load() != 0 || failed.load() != 0; }

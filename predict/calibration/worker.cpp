@@ -26,7 +26,6 @@ constexpr std::uint64_t kPiece = std::uint64_t{4} << 20;       // of preparing
 constexpr std::uint64_t kSyncEvery = std::uint64_t{64} << 20;  // the same
 constexpr std::uint64_t kSyncPiece = std::uint64_t{1} << 20;
 constexpr mode_t kMode = 0600;
-constexpr std::int64_t kNamesParts = 20;  // of the time to prepare, for all directories
 
 constexpr const char* kSharedFile = "shared";
 constexpr const char* kSharedNew = "shared.new";
@@ -193,7 +192,7 @@ void Worker::writePiece(int fd, std::uint64_t bytes, std::uint64_t offset,
 }
 
 void Worker::pause() {
-  const timespec time = {.tv_sec = 0, .tv_nsec = kPauseNs};
+  const timespec time = {.tv_sec = 0, .tv_nsec = kCalibratedPauseNs};
   nanosleep(&time, nullptr);
 }
 
@@ -208,24 +207,29 @@ bool Worker::record(CellOperation operation, std::int64_t begin, std::int64_t en
 // --- Preparing
 
 // Names that stay there: in the directory of an application few names would be cheaper to find, to
-// add and to remove than many. Slow storage has fewer of them, and a file system without room for
-// all keeps some for what is measured.
-void Worker::fillWithNames(const std::string& folder, std::uint64_t names,
-                           std::int64_t deadline_ns) {
+// add and to remove than many. Slow storage has fewer of them. All processes of the order come
+// here: where there is no room for all names, each takes half of its own away, for what is
+// measured.
+void Worker::fillWithNames(const std::string& folder, std::uint64_t names, std::int64_t time_ns) {
   const auto path_of = [&](std::uint64_t i) {
     return pathOf(fmt::format("{}/n{}.{:04}", folder, number_, i));
   };
+  meet();
+  const std::int64_t deadline_ns = monotonicNs() + time_ns;
   std::uint64_t made = 0;
-  for (; made < names && monotonicNs() < deadline_ns; ++made) {
+  while (made < names && area_.has_no_room.load() == 0 && monotonicNs() < deadline_ns) {
     if (area_.isOver()) throw Stopped{};
     const base::Descriptor file(
         ::open(path_of(made).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, kMode));
-    if (file) continue;
-    for (const std::uint64_t kept = made / 2; made > kept; --made) {
-      unlink(path_of(made - 1).c_str());
+    if (file) {
+      ++made;
+    } else {
+      area_.has_no_room = 1;
     }
-    break;
   }
+  meet();
+  const std::uint64_t kept = area_.has_no_room.load() == 0 ? made : made / 2;
+  for (; made > kept; --made) unlink(path_of(made - 1).c_str());
   slot_.names += made;
 }
 
@@ -270,14 +274,10 @@ void Worker::prepare() {
     sync(file, name);
     return std::min(at, bytes);
   };
-  open(ownName("new"), O_RDWR | O_CREAT);
   const std::uint32_t processes = order().key.processes;
-  const std::int64_t names_ns =
-      (order().deadline_ns - monotonicNs()) / kNamesParts / static_cast<std::int64_t>(processes);
-  slot_.names = 0;
+  open(ownName("new"), O_RDWR | O_CREAT);
   make_folder(ownName("names"));
   makeEntries(ownName("entries"));
-  fillWithNames(ownName("names"), order().names, monotonicNs() + names_ns);
   slot_.own_bytes = order().own_file_bytes;
   if (processes > 1) {
     const std::int64_t now = monotonicNs();
@@ -288,12 +288,14 @@ void Worker::prepare() {
       make_folder(kSharedFolder);
       makeEntries(kSharedEntries);
     }
-    meet();
-    fillWithNames(kSharedFolder, (order().names + processes - 1) / processes,
-                  monotonicNs() + names_ns);
   }
   slot_.shared_end =
       fill(kSharedFile, order().shared_file_bytes, number_, processes, order().deadline_ns);
+  slot_.names = 0;
+  fillWithNames(ownName("names"), order().names, order().names_ns);
+  if (processes > 1) {
+    fillWithNames(kSharedFolder, (order().names + processes - 1) / processes, order().names_ns);
+  }
   meet();
 }
 
@@ -522,9 +524,9 @@ void Worker::measureSync() {
 
 // Each operation once after each pause, as in an application's step.
 void Worker::measurePaused() {
-  constexpr std::uint64_t kOperations = 7;
+  const std::size_t operations = cellsOf({.kind = UnitKind::kMetadata, .key = order().key}).size();
   const std::uint64_t most =
-      std::clamp<std::uint64_t>(order().accesses, 1, records_.size() / kOperations);
+      std::clamp<std::uint64_t>(order().accesses, 1, records_.size() / operations);
   const std::string folder = pathOf(ownName("names"));
   const std::int64_t first = monotonicNs();
   for (std::uint64_t i = 0; i < most; ++i) {

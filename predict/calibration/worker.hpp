@@ -45,7 +45,7 @@ class Worker {
   void writePiece(int fd, std::uint64_t bytes, std::uint64_t offset, const std::string& name);
   void writeBack(int fd, std::uint64_t bytes, const std::string& name);
   void makeEntries(const std::string& folder);
-  void fillWithNames(const std::string& folder, std::uint64_t names, std::int64_t deadline_ns);
+  void fillWithNames(const std::string& folder, std::uint64_t names, std::int64_t time_ns);
 
   bool isOf(FileSharing sharing) const { return order().key.sharing == sharing; }
   bool isFirst() const { return number_ == 0; }
