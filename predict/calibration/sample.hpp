@@ -35,9 +35,9 @@ struct SamplePlan {
 };
 
 // How many accesses of a process in this batch the sample of the cell takes: the share of the limit
-// that the batch is of all accesses that are wanted. Where the cell is slow, and comes to fewer, the
-// share of all batches. Where not all processes can have runs, each round has those of other ones,
-// and these take the share of all.
+// that the batch is of all accesses that are wanted. Where the cell is slow, and comes to fewer,
+// the share of all batches. Where not all processes can have runs, each round has those of other
+// ones, and these take the share of all.
 std::size_t sampleOf(const Cell& cell, const SamplePlan& plan, std::uint32_t round,
                      std::uint32_t process, std::span<const AccessRecord> records);
 
