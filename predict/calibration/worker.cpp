@@ -208,8 +208,7 @@ bool Worker::record(CellOperation operation, std::int64_t begin, std::int64_t en
 
 // Names that stay there: in the directory of an application few names would be cheaper to find, to
 // add and to remove than many. Slow storage has fewer of them. All processes of the order come
-// here: where names have no room, each takes half of its own away, for what is
-// measured.
+// here: where names have no room, each takes half of its own away, for what is measured.
 void Worker::fillWithNames(const std::string& folder, std::uint64_t names, std::int64_t time_ns) {
   const auto path_of = [&](std::uint64_t i) {
     return pathOf(fmt::format("{}/n{}.{:04}", folder, number_, i));
