@@ -104,7 +104,7 @@ class Modules {
   std::uint32_t count_ = 0;
   std::uint32_t last_number_ = 0;
   Untold untold_;
-  // Of a refresh(). A signal handler's stack may be small.
+  // For a refresh(): the stack of a signal handler may be too small for them.
   bool is_there_[kMost];
   std::uint16_t gone_[kMost];
 };
