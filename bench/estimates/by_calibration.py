@@ -8,13 +8,16 @@
 Each target is calibrated (omnio calibrate, of TIME: 3m). Each program is recorded in memory once, and
 its schedule made of that; omnio estimate --calibration gives its I/O time on the target from these
 two alone. The truth is the I/O time of the slowest rank, in POSIX calls, in N traced runs (5) of the
-program on the target, each with a fresh file system. A line of results for each is appended to FILE,
+program on the target, each with a fresh file system. Memory is used once before each run and each
+calibration: the host of a virtual machine takes back what has been free for a while, and a page that
+it has to give again takes ten times as long. A line of results for each is appended to FILE,
 and those that are there are not measured again. Needs root and what scripts/setup.sh installs.
 """
 
 import argparse
 import contextlib
 import json
+import mmap
 import os
 import shutil
 import signal
@@ -37,12 +40,21 @@ PROCESSES = 4  # of the calibration
 WITHIN_PERCENT = 15
 INSIDE_SHARE = 0.9
 WIDEST = 0.3
+MEMORY_MIB = 3072  # more than a program or a calibration has in files
+
+
+def useMemory():
+    free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    with mmap.mmap(-1, min(MEMORY_MIB << 20, free // 2),
+                   flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | mmap.MAP_POPULATE):
+        pass
 
 
 def traced(work, target, name, factor, ranks):
     """The directory of the trace of a run."""
     directory, trace = fresh(target), os.path.join(work, "trace")
     shutil.rmtree(trace, ignore_errors=True)
+    useMemory()
     ok(run([omnio(), "trace", "-o", trace, "--", *mpirun(ranks), program("c_workloads"), name,
             str(factor)], cwd=directory, env=environment(**YIELD), timeout=900),
        f"{name} on {target.name}")
@@ -60,6 +72,7 @@ def calibrated(work, target, budget, processes):
     path = os.path.join(work, f"{target.name}.calibration.json")
     if not os.path.exists(path):
         target.fresh()
+        useMemory()
         ok(run([omnio(), "calibrate", "--target", target.path, "-o", path, "--budget", budget,
                 "--processes", str(processes)], timeout=3600), f"omnio calibrate, {target.name}")
     return path
