@@ -66,7 +66,10 @@ std::string_view whyNoCell(const CellKey& key) {
   if (is_access && key.bytes == 0) return "reads and writes have bytes";
   if (!hasBytes(key.operation) && key.bytes > 0) return "the operation has no bytes";
   if (key.extends && key.operation != CellOperation::kWrite) return "only writes extend a file";
-  if (key.is_new && key.operation != CellOperation::kFsync) return "only fsync has a new file";
+  const bool may_be_new = key.operation == CellOperation::kFsync ||
+                          (key.operation == CellOperation::kRead &&
+                           key.order != AccessOrder::kRandom && !key.is_paused);
+  if (key.is_new && !may_be_new) return "only fsync has a new file, and reads in order new data";
   const bool may_pause = key.processes == 1 && !isSync(key.operation);
   if (key.is_paused && !may_pause) {
     return "only one process pauses, and not before it syncs";
@@ -488,6 +491,7 @@ std::string textOf(const CellKey& key) {
     text = fmt::format("{} {} {}s", base::humanBytes(static_cast<double>(key.bytes)),
                        nameOf(key.order), text);
     if (key.extends) text += " that extend the file";
+    if (key.is_new) text += " of new data";
   } else if (hasBytes(key.operation)) {
     text += fmt::format(" {}after {}", key.is_new ? "of a new file " : "",
                         base::humanBytes(static_cast<double>(key.bytes)));

@@ -67,7 +67,9 @@ struct CellKey {
   AccessOrder order = AccessOrder::kNone;
   FileSharing sharing = FileSharing::kOwn;
   bool extends = false;  // writes: the file grows by them, else its bytes were there before
-  bool is_new = false;   // fsync: the file was made since the last one
+  // fsync: the file was made since the last one. Reads: of what the process has just written, and
+  // not read since.
+  bool is_new = false;
   // The process slept for kCalibratedPauseNs before, and has done nothing of the kind since: its
   // processor has other things in its caches, as that of an application that computes.
   bool is_paused = false;

@@ -103,7 +103,14 @@ std::vector<Unit> unitsOf(const GridOptions& grid) {
 }
 
 std::vector<CellKey> cellsOf(const Unit& unit) {
-  if (unit.kind == UnitKind::kData) return {unit.key};
+  if (unit.kind == UnitKind::kData) {
+    if (!unit.key.extends || unit.key.is_paused) return {unit.key};
+    CellKey read = unit.key;
+    read.operation = CellOperation::kRead;
+    read.extends = false;
+    read.is_new = true;
+    return {unit.key, read};
+  }
   std::vector<CellKey> cells;
   const auto add = [&](CellOperation operation) {
     cells.push_back(unit.key);

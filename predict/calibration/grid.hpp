@@ -29,7 +29,7 @@ struct GridOptions {
 };
 
 enum class UnitKind : std::uint8_t {
-  kData,      // one cell
+  kData,      // one cell; with writes that extend a file, the reads of what they wrote
   kSync,      // fsync, fdatasync and close after so many bytes
   kMetadata,  // a round through all other operations
 };
@@ -37,7 +37,7 @@ enum class UnitKind : std::uint8_t {
 // What is measured in one go.
 struct Unit {
   UnitKind kind = UnitKind::kData;
-  CellKey key;  // of kData its cell; else its processes, files and bytes
+  CellKey key;  // of kData its first cell; else its processes, files and bytes
 };
 
 // 1, 2, 4, ... and `most`.

@@ -206,21 +206,30 @@ bool Worker::record(CellOperation operation, std::int64_t begin, std::int64_t en
 
 // --- Preparing
 
+// One that was not there before. Of those that were, the kernel remembers that they are gone, and
+// need not search the directory.
+std::string Worker::nextName(const std::string& folder, char kind) {
+  return fmt::format("{}/{}{}.{}", folder, kind, number_, names_++);
+}
+
+bool Worker::makeEmpty(const std::string& name) const {
+  const base::Descriptor file(::open(pathOf(name).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, kMode));
+  return static_cast<bool>(file);
+}
+
 // Names that stay there: in the directory of an application few names would be cheaper to find, to
 // add and to remove than many. Slow storage has fewer of them. All processes of the order come
 // here: where names have no room, each takes half of its own away, for what is measured.
 void Worker::fillWithNames(const std::string& folder, std::uint64_t names, std::int64_t time_ns) {
-  const auto path_of = [&](std::uint64_t i) {
-    return pathOf(fmt::format("{}/n{}.{:04}", folder, number_, i));
+  const auto name_of = [&](std::uint64_t i) {
+    return fmt::format("{}/n{}.{:04}", folder, number_, i);
   };
   meet();
   const std::int64_t deadline_ns = monotonicNs() + time_ns;
   std::uint64_t made = 0;
   while (made < names && area_.has_no_room.load() == 0 && monotonicNs() < deadline_ns) {
     if (area_.isOver()) throw Stopped{};
-    const base::Descriptor file(
-        ::open(path_of(made).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, kMode));
-    if (file) {
+    if (makeEmpty(name_of(made))) {
       ++made;
     } else {
       area_.has_no_room = 1;
@@ -228,7 +237,7 @@ void Worker::fillWithNames(const std::string& folder, std::uint64_t names, std::
   }
   meet();
   const std::uint64_t kept = area_.has_no_room.load() == 0 ? made : made / 2;
-  for (; made > kept; --made) unlink(path_of(made - 1).c_str());
+  for (; made > kept; --made) unlink(pathOf(name_of(made - 1)).c_str());
   slot_.names += made;
 }
 
@@ -239,9 +248,7 @@ void Worker::makeEntries(const std::string& folder) {
   }
   for (int i = 0; i < kEntries; ++i) {
     const std::string name = fmt::format("{}/entry{:03}", folder, i);
-    const base::Descriptor file(
-        ::open(pathOf(name).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, kMode));
-    if (!file) fail(fmt::format("cannot make {}", name), errno);
+    if (!makeEmpty(name)) fail(fmt::format("cannot make {}", name), errno);
   }
 }
 
@@ -331,66 +338,84 @@ void Worker::measureData() {
                            : is_large  ? std::string(kSharedFile)
                                        : ownName("own");
   const std::uint64_t file_bytes = is_large ? order().shared_file_bytes : order().own_file_bytes;
-  std::uint64_t accesses = std::min<std::uint64_t>(order().accesses, records_.size());
+  // What extends a file is read, too.
+  std::uint64_t accesses = std::min<std::uint64_t>(order().accesses, records_.size() / 2);
   if (is_write && order().most_bytes > 0) {
     accesses = std::min(accesses, std::max<std::uint64_t>(1, order().most_bytes / key.bytes));
   }
-  const std::vector<std::int64_t> offsets = accessOffsets({.key = key,
-                                                           .process = number_,
-                                                           .file_bytes = file_bytes,
-                                                           .accesses = accesses,
-                                                           .seed = order().seed});
+  std::vector<std::int64_t> offsets = accessOffsets({.key = key,
+                                                     .process = number_,
+                                                     .file_bytes = file_bytes,
+                                                     .accesses = accesses,
+                                                     .seed = order().seed});
   base::Descriptor file = open(name, O_RDWR);
   prepareCache(file.get(), key, file_bytes);
   // Dropping the pages moves no position, but the file that is measured is a newly opened one:
   // reading ahead begins anew.
   file = open(name, O_RDWR);
+  const bool is_read_back = key.extends && !key.is_paused;
+  const std::int64_t limit_ns = is_read_back ? order().limit_ns / 2 : order().limit_ns;
+  const std::size_t made = accessAll(file.get(), key.operation, offsets, limit_ns, name);
+  if (!is_write) return;
+  // Each file once, by one process.
+  const bool is_mine = !is_shared || isFirst();
+  if (key.extends) {
+    if (is_read_back) {
+      offsets.resize(made);
+      accessAll(file.get(), CellOperation::kRead, offsets, limit_ns, name);
+    }
+    // Bytes that the file has lost need no writing back.
+    if (is_mine && ftruncate(file.get(), 0) != 0)
+      fail(fmt::format("cannot truncate {}", name), errno);
+  } else if (is_mine && order().cache != CacheState::kDirect) {
+    writeBack(file.get(), made * key.bytes * (is_shared ? key.processes : 1), name);
+  }
+}
+
+std::size_t Worker::accessAll(int fd, CellOperation operation,
+                              const std::vector<std::int64_t>& offsets, std::int64_t limit_ns,
+                              const std::string& name) {
+  const CellKey& key = order().key;
+  const bool is_write = operation == CellOperation::kWrite;
   meet();
-  std::uint64_t written = 0;
+  if (isFirst()) area_.finished = 0;
+  meet();
+  std::size_t made = 0;
   const std::int64_t first = monotonicNs();
-  for (std::size_t i = 0; i < offsets.size(); ++i) {
+  for (const std::int64_t offset : offsets) {
     if (area_.isOver()) throw Stopped{};
     if (key.is_paused) pause();
     char* const buffer = nextMemory(key.bytes);
     if (is_write) makeNew(buffer, key.bytes);
     const std::int64_t begin = monotonicNs();
-    if (i > 0 && begin - first > order().limit_ns) break;
-    ssize_t moved = is_write ? pwrite(file.get(), buffer, key.bytes, offsets[i])
-                             : pread(file.get(), buffer, key.bytes, offsets[i]);
+    if (made > 0 && begin - first > limit_ns) break;
+    ssize_t moved =
+        is_write ? pwrite(fd, buffer, key.bytes, offset) : pread(fd, buffer, key.bytes, offset);
     const std::int64_t end = monotonicNs();
     if (is_write && moved >= 0 && moved < static_cast<ssize_t>(key.bytes)) {
       // The kernel says only of the rest why it was not written.
       const auto done = static_cast<std::size_t>(moved);
-      const ssize_t rest = pwrite(file.get(), buffer + done, key.bytes - done, offsets[i] + moved);
+      const ssize_t rest = pwrite(fd, buffer + done, key.bytes - done, offset + moved);
       if (rest < 0) moved = -1;
     }
     if (moved != static_cast<ssize_t>(key.bytes)) {
-      fail(fmt::format("cannot {} {} bytes at offset {} of {}", nameOf(key.operation), key.bytes,
-                       offsets[i], name),
+      fail(fmt::format("cannot {} {} bytes at offset {} of {}", nameOf(operation), key.bytes,
+                       offset, name),
            moved < 0 ? errno : EIO);
     }
-    written += key.bytes;
-    if (!record(key.operation, begin, end, offsets[i])) break;
+    ++made;
+    if (!record(operation, begin, end, offset)) break;
   }
   // The others shall not find the target less busy because this process is done.
   area_.finished.fetch_add(1);
-  accessMore(file.get(), offsets);
+  accessMore(fd, operation, offsets);
   meet();
-  if (!is_write) return;
-  // Each file once, by one process.
-  const bool is_mine = !is_shared || isFirst();
-  if (key.extends) {
-    // Bytes that the file has lost need no writing back.
-    if (is_mine && ftruncate(file.get(), 0) != 0)
-      fail(fmt::format("cannot truncate {}", name), errno);
-  } else if (is_mine && order().cache != CacheState::kDirect) {
-    writeBack(file.get(), written * (is_shared ? key.processes : 1), name);
-  }
+  return made;
 }
 
-void Worker::accessMore(int fd, const std::vector<std::int64_t>& offsets) {
+void Worker::accessMore(int fd, CellOperation operation, const std::vector<std::int64_t>& offsets) {
   const CellKey& key = order().key;
-  const bool is_write = key.operation == CellOperation::kWrite;
+  const bool is_write = operation == CellOperation::kWrite;
   for (std::size_t i = 0; area_.finished.load() < key.processes && !area_.isOver(); ++i) {
     const std::int64_t offset = offsets[i % offsets.size()];
     const ssize_t moved =
@@ -423,7 +448,7 @@ void Worker::measureSync() {
   ClosedByHand file(openedFile(name, O_RDWR));
   const auto write = [&] {
     if (is_new) {
-      made.push_back(fmt::format("{}/s{}.{}", folder, number_, turn));
+      made.push_back(nextName(folder, 's'));
       file = ClosedByHand(openedFile(made.back(), O_RDWR | O_CREAT | O_EXCL));
     }
     const std::uint64_t begin = is_new ? 0 : (turn * parts + process) * bytes;
@@ -526,33 +551,20 @@ void Worker::measurePaused() {
   const std::size_t operations = cellsOf({.kind = UnitKind::kMetadata, .key = order().key}).size();
   const std::uint64_t most =
       std::clamp<std::uint64_t>(order().accesses, 1, records_.size() / operations);
-  const std::string folder = pathOf(ownName("names"));
+  const std::string folder = ownName("names");
   const std::int64_t first = monotonicNs();
   for (std::uint64_t i = 0; i < most; ++i) {
     if (area_.isOver()) throw Stopped{};
     if (i > 0 && monotonicNs() - first > order().limit_ns) break;
-    const std::string file = fmt::format("{}/f{}", folder, i);
-    const std::string renamed = fmt::format("{}/r{}", folder, i);
-    int fd = -1;
+    const std::string file = pathOf(nextName(folder, 'f'));
+    const std::string renamed = pathOf(nextName(folder, 'r'));
     pause();
-    timed(CellOperation::kCreate, file,
-          [&] { return fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kMode); });
-    timed(CellOperation::kClose, file, [&] { return ::close(fd); });
-    timed(CellOperation::kStat, file, [&] {
-      struct stat status {};
-      return stat(file.c_str(), &status);
-    });
-    timed(CellOperation::kRename, file, [&] { return rename(file.c_str(), renamed.c_str()); });
+    timeClose(file, timeOpen(CellOperation::kCreate, file));
+    timeStat(file);
+    timeRename(file, renamed);
     pause();
-    timed(CellOperation::kOpen, renamed,
-          [&] { return fd = ::open(renamed.c_str(), O_RDWR | O_CLOEXEC); });
-    {
-      const base::Descriptor opened(fd);
-      writePiece(fd, 2 * kBlock, 0, folder);
-      timed(CellOperation::kFtruncate, renamed,
-            [&] { return ftruncate(fd, static_cast<off_t>(kBlock)); });
-    }
-    timed(CellOperation::kUnlink, renamed, [&] { return unlink(renamed.c_str()); });
+    timeCut(renamed, base::Descriptor(timeOpen(CellOperation::kOpen, renamed)));
+    timeUnlink(renamed);
   }
 }
 
@@ -567,6 +579,40 @@ void Worker::timed(CellOperation operation, const std::string& path, Call call) 
   record(operation, begin, end);
 }
 
+int Worker::timeOpen(CellOperation operation, const std::string& path) {
+  const int flags = operation == CellOperation::kCreate ? O_CREAT | O_EXCL : 0;
+  int fd = -1;
+  timed(operation, path,
+        [&] { return fd = ::open(path.c_str(), flags | O_RDWR | O_CLOEXEC, kMode); });
+  return fd;
+}
+
+void Worker::timeClose(const std::string& path, int fd) {
+  timed(CellOperation::kClose, path, [fd] { return ::close(fd); });
+}
+
+void Worker::timeStat(const std::string& path) {
+  timed(CellOperation::kStat, path, [&path] {
+    struct stat status {};
+    return stat(path.c_str(), &status);
+  });
+}
+
+void Worker::timeRename(const std::string& from, const std::string& to) {
+  timed(CellOperation::kRename, from, [&] { return rename(from.c_str(), to.c_str()); });
+}
+
+// From two blocks to one.
+void Worker::timeCut(const std::string& path, const base::Descriptor& file) {
+  writePiece(file.get(), 2 * kBlock, 0, path.substr(directory_.size() + 1));
+  timed(CellOperation::kFtruncate, path,
+        [&file] { return ftruncate(file.get(), static_cast<off_t>(kBlock)); });
+}
+
+void Worker::timeUnlink(const std::string& path) {
+  timed(CellOperation::kUnlink, path, [&path] { return unlink(path.c_str()); });
+}
+
 void Worker::measureMetadata() {
   if (order().key.is_paused) return measurePaused();
   const bool is_shared = isOf(FileSharing::kShared);
@@ -579,9 +625,9 @@ void Worker::measureMetadata() {
   std::vector<std::string> files;
   std::vector<std::string> renamed;
   for (std::uint64_t i = 0; i < most; ++i) {
-    folders.push_back(pathOf(fmt::format("{}/d{}.{}", folder, number_, i)));
-    files.push_back(pathOf(fmt::format("{}/f{}.{}", folder, number_, i)));
-    renamed.push_back(pathOf(fmt::format("{}/r{}.{}", folder, number_, i)));
+    folders.push_back(pathOf(nextName(folder, 'd')));
+    files.push_back(pathOf(nextName(folder, 'f')));
+    renamed.push_back(pathOf(nextName(folder, 'r')));
   }
   std::uint64_t count = 0;
   const auto each = [&](auto body) {
@@ -601,33 +647,14 @@ void Worker::measureMetadata() {
     ++count;
     if (monotonicNs() - first > order().limit_ns / static_cast<std::int64_t>(kStages)) break;
   }
-  int fd = -1;
-  const auto opened = [&](CellOperation operation, const std::string& path, int flags) {
-    timed(operation, path, [&] { return fd = ::open(path.c_str(), flags | O_CLOEXEC, kMode); });
-  };
-  const auto closed = [&](const std::string& path) {
-    timed(CellOperation::kClose, path, [&] { return ::close(fd); });
-  };
-  each([&](std::uint64_t i) {
-    opened(CellOperation::kCreate, files[i], O_RDWR | O_CREAT | O_EXCL);
-    closed(files[i]);
-  });
-  each([&](std::uint64_t i) {
-    opened(CellOperation::kOpen, files[i], O_RDWR);
-    closed(files[i]);
-  });
-  each([&](std::uint64_t i) {
-    timed(CellOperation::kStat, files[i], [&] {
-      struct stat status {};
-      return stat(files[i].c_str(), &status);
-    });
-  });
+  for (const CellOperation operation : {CellOperation::kCreate, CellOperation::kOpen}) {
+    each([&](std::uint64_t i) { timeClose(files[i], timeOpen(operation, files[i])); });
+  }
+  each([&](std::uint64_t i) { timeStat(files[i]); });
   each([&](std::uint64_t i) {
     const base::Descriptor file(::open(files[i].c_str(), O_RDWR | O_CLOEXEC));
     if (!file) fail(fmt::format("cannot open {}", files[i]), errno);
-    writePiece(file.get(), 2 * kBlock, 0, folder);
-    timed(CellOperation::kFtruncate, files[i],
-          [&] { return ftruncate(file.get(), static_cast<off_t>(kBlock)); });
+    timeCut(files[i], file);
   });
   each([&](std::uint64_t) {
     timed(CellOperation::kReaddir, entries, [&] {
@@ -638,13 +665,8 @@ void Worker::measureMetadata() {
       return closedir(listing);
     });
   });
-  each([&](std::uint64_t i) {
-    timed(CellOperation::kRename, files[i],
-          [&] { return rename(files[i].c_str(), renamed[i].c_str()); });
-  });
-  each([&](std::uint64_t i) {
-    timed(CellOperation::kUnlink, renamed[i], [&] { return unlink(renamed[i].c_str()); });
-  });
+  each([&](std::uint64_t i) { timeRename(files[i], renamed[i]); });
+  each([&](std::uint64_t i) { timeUnlink(renamed[i]); });
   each([&](std::uint64_t i) {
     timed(CellOperation::kRmdir, folders[i], [&] { return rmdir(folders[i].c_str()); });
   });

@@ -41,9 +41,14 @@ class Worker {
   static void pause();
 
   void prepareCache(int fd, const CellKey& key, std::uint64_t bytes);
-  void accessMore(int fd, const std::vector<std::int64_t>& offsets);
+  // Makes the accesses, or as many as there is time for, at the same time as the other processes.
+  // Returns how many.
+  std::size_t accessAll(int fd, CellOperation operation, const std::vector<std::int64_t>& offsets,
+                        std::int64_t limit_ns, const std::string& name);
+  void accessMore(int fd, CellOperation operation, const std::vector<std::int64_t>& offsets);
   void writePiece(int fd, std::uint64_t bytes, std::uint64_t offset, const std::string& name);
   void writeBack(int fd, std::uint64_t bytes, const std::string& name);
+  bool makeEmpty(const std::string& name) const;
   void makeEntries(const std::string& folder);
   void fillWithNames(const std::string& folder, std::uint64_t names, std::int64_t time_ns);
 
@@ -52,6 +57,7 @@ class Worker {
   const WorkOrder& order() const { return area_.order; }
   std::string pathOf(const std::string& name) const { return directory_ + "/" + name; }
   std::string ownName(const char* kind) const;
+  std::string nextName(const std::string& folder, char kind);
   int openedFile(const std::string& name, int flags);
   base::Descriptor open(const std::string& name, int flags);
   void meet();
@@ -61,6 +67,12 @@ class Worker {
               std::int64_t offset = 0);
   template <typename Call>
   void timed(CellOperation operation, const std::string& path, Call call);
+  int timeOpen(CellOperation operation, const std::string& path);
+  void timeClose(const std::string& path, int fd);
+  void timeStat(const std::string& path);
+  void timeRename(const std::string& from, const std::string& to);
+  void timeCut(const std::string& path, const base::Descriptor& file);
+  void timeUnlink(const std::string& path);
   [[noreturn]] void fail(const std::string& what, int error);
 
   const std::string directory_;
@@ -70,6 +82,7 @@ class Worker {
   const std::span<AccessRecord> records_;
   char* buffer_ = nullptr;    // what is written; its random bytes do not compress
   std::uint64_t next_ = 0;    // byte of it for the next access
+  std::uint64_t names_ = 0;   // that nextName() has given
   bool is_kept_out_ = false;  // the page cache does not keep a file that was read
   std::uint64_t stamp_;       // of the last 4 KiB that were written; used once
 };

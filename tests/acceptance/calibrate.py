@@ -136,7 +136,8 @@ def checkProcesses(checks, work):
             checks.equal(done.status, 0, f"{name}: {done}")
             cells = [cell for cell in document(output)["cells"]
                      if cell["operation"] == "read" and cell["processes"] == 2]
-            checks.equal(len(cells), 5, f"{name}: sequential, strided and random, own and shared")
+            checks.equal(len(cells), 7, f"{name}: sequential, strided and random, own and shared, "
+                                        "and of new data")
             checks.equal({run["process"] for cell in cells for run in cell["runs"]}, {0, 1},
                          f"{name}: both processes")
             medians.append(min(statistics.median(timesOf(cell)) for cell in cells))
@@ -159,6 +160,9 @@ def checkCacheStates(checks, work):
                 cell["bytes"]: statistics.median(timesOf(cell)) for cell in found["cells"]
                 if cell["operation"] == "read" and cell["order"] == "random"}
             if state == "cold":
+                new = [min(timesOf(cell)) for cell in found["cells"]
+                       if cell["operation"] == "read" and cell.get("new") and cell["bytes"] == 4096]
+                checks.that(new and max(new) < READ, f"cold: what was just written is there: {new}")
                 checks.that(found["cache"]["checks"] > 0, "cold: checked")
                 checks.equal(found["cache"]["most_percent"], 0, "cold: pages in memory")
             if state == "cached":
@@ -305,6 +309,23 @@ def checkRoom(checks, work):
         checks.equal(done.status, 0, f"few inodes: {done}")
         names = 5 * document(output)["directory_names"]  # each process has one, and all have one
         checks.that(0 < names < 1200 - 400, f"few inodes: some are left free: {names} names")
+    with devices.tmpfs(work, "fewer", 400) as device:
+        output = os.path.join(work, "fewer.json")
+
+        def interrupted(session, *more):
+            going = started(device.mount_point, output, "--processes", 1, "--largest", "4K",
+                            "--accesses", 100000, "--budget", "10m", *more)
+            until(lambda: os.path.exists(output) and document(output)["sessions"] == session,
+                  f"the document of session {session}")
+            going.send_signal(signal.SIGINT)
+            _, err = going.communicate(timeout=120)
+            checks.equal(going.returncode, -signal.SIGINT, f"session {session}: {err}")
+            return document(output)["directory_names"]
+
+        checks.equal(interrupted(1), 4096, "names in the first session")
+        devices.must("mount", "-o", "remount,nr_inodes=1200", device.mount_point)
+        names = interrupted(2, "--resume")
+        checks.that(0 < names < 1200, f"a session with room for fewer names: {names}")
     with devices.tmpfs(work, "read-only", 200) as device:
         devices.must("mount", "-o", "remount,ro", device.mount_point)
         done = calibrate(device.mount_point, os.path.join(work, "ro.json"))

@@ -188,7 +188,7 @@ TEST_F(CalibrationDocument, NonsenseIsRefused) {
   EXPECT_EQ(complaint("\"files\": \"own\"", "\"files\": \"own\", \"extends\": true"),
             "only writes extend a file");
   EXPECT_EQ(complaint("\"files\": \"own\"", "\"files\": \"own\", \"new\": true"),
-            "only fsync has a new file");
+            "only fsync has a new file, and reads in order new data");
   EXPECT_EQ(complaint("\"new\": true", "\"paused\": true"),
             "only one process pauses, and not before it syncs");
   EXPECT_EQ(complaint("\"accesses\": 5", "\"accesses\": 6"),
@@ -284,6 +284,11 @@ TEST(CalibrationText, CellsHaveNames) {
                     .extends = true,
                     .bytes = 1}),
             "1 B sequential writes that extend the file by 1 process");
+  EXPECT_EQ(textOf({.operation = CellOperation::kRead,
+                    .order = AccessOrder::kSequential,
+                    .is_new = true,
+                    .bytes = 1}),
+            "1 B sequential reads of new data by 1 process");
   EXPECT_EQ(textOf({.operation = CellOperation::kFsync, .bytes = 65536, .processes = 2}),
             "fsync after 64.0 KiB by 2 processes in own files");
   EXPECT_EQ(textOf({.operation = CellOperation::kFsync, .is_new = true, .bytes = 65536}),
