@@ -24,6 +24,12 @@ void RunningAccesses::begin(std::size_t thread, std::uint32_t access) {
   if (count_ == 0) at_once_s_ = 0;
   uses_[thread] = {.ends_at = 1, .began_s = now_s_, .at_once_s = at_once_s_};
   ++count_;
+  if (accesses_[access].is_by_turns) {
+    queue_.emplace_back(thread, access);
+    if (queue_.size() == 1) turn_ = {.left = 1, .since_s = now_s_};
+    if (!changeNumber()) rateTurn();
+    return;
+  }
   std::uint32_t& number = kind_of_[access];
   if (number != kNone) {
     Kind& kind = kinds_[number];
@@ -46,17 +52,42 @@ void RunningAccesses::begin(std::size_t thread, std::uint32_t access) {
   std::ranges::push_heap(ends_, std::greater<>());
 }
 
+// Of the use that ends now.
+RunningAccesses::Ended RunningAccesses::endedUse(std::size_t thread) {
+  const Use& use = uses_[thread];
+  Ended ended{
+      .thread = thread, .seconds = now_s_ - use.began_s, .at_once = static_cast<double>(count_)};
+  if (ended.seconds > 0) ended.at_once = (at_once_s_ - use.at_once_s) / ended.seconds;
+  --count_;
+  return ended;
+}
+
+RunningAccesses::Ended RunningAccesses::endTurn() {
+  const Ended ended = endedUse(queue_.front().first);
+  queue_.pop_front();
+  turn_ = queue_.empty() ? Turn{} : Turn{.left = 1, .since_s = now_s_};
+  if (!changeNumber()) rateTurn();
+  return ended;
+}
+
+// How many are in the queue, or under way at all, has changed.
+void RunningAccesses::rateTurn() {
+  if (queue_.empty()) return;
+  if (turn_.takes_s > 0) {
+    turn_.left = std::max(turn_.left - (now_s_ - turn_.since_s) / turn_.takes_s, 0.0);
+  }
+  turn_.since_s = now_s_;
+  turn_.takes_s = secondsOf(queue_.front().second) / static_cast<double>(queue_.size());
+}
+
 RunningAccesses::Ended RunningAccesses::endFirst() {
+  if (turn_.endsAt() < firstEnd()) return endTurn();
   const std::uint32_t number = ends_.front().second;
   std::ranges::pop_heap(ends_, std::greater<>());
   ends_.pop_back();
   Kind& kind = kinds_[number];
   const Use& use = uses_[kind.first];
-  Ended ended{.thread = kind.first,
-              .seconds = now_s_ - use.began_s,
-              .at_once = static_cast<double>(count_)};
-  if (ended.seconds > 0) ended.at_once = (at_once_s_ - use.at_once_s) / ended.seconds;
-  --count_;
+  const Ended ended = endedUse(kind.first);
   if (kind.first == kind.last) {
     kind_of_[kind.access] = kNone;
     kind.access = kNone;
@@ -109,6 +140,7 @@ bool RunningAccesses::changeNumber() {
     ends_.push_back(endOf(i));
   }
   std::ranges::make_heap(ends_, std::greater<>());
+  rateTurn();
   return true;
 }
 

@@ -6,10 +6,16 @@
 // whole access more than at its begin (virtual time, as in fair queueing: A. Demers, S. Keshav,
 // S. Shenker, SIGCOMM 1989). While n stays about the same, so do the ends of the first access of
 // each number, and an event costs a step in a heap of them.
+//
+// Accesses by turns stand in a queue, all in the same one. Of q in it, the first takes t(n)/q, and
+// the others wait: if all come again as soon as they have ended, each takes t(n), as it was
+// measured, and where all begin at once, the first is done long before the last.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <limits>
 #include <unordered_map>
 #include <utility>
@@ -34,7 +40,7 @@ class RunningAccesses {
   void begin(std::size_t thread, std::uint32_t access);
 
   // The end of the first one to end, if nothing else begins before; kNever: none is under way.
-  double nextEnd() const { return ends_.empty() ? kNever : ends_.front().first; }
+  double nextEnd() const { return std::min(firstEnd(), turn_.endsAt()); }
 
   struct Ended {
     std::size_t thread = 0;
@@ -68,6 +74,18 @@ class RunningAccesses {
   };
   using End = std::pair<double, std::uint32_t>;  // when, and the kind
 
+  // The one whose turn it is.
+  struct Turn {
+    double left = 0;  // of it, at `since_s`
+    double since_s = kNever;
+    double takes_s = 0;  // the whole of it
+    double endsAt() const { return since_s + left * takes_s; }
+  };
+
+  double firstEnd() const { return ends_.empty() ? kNever : ends_.front().first; }
+  Ended endTurn();
+  void rateTurn();
+  Ended endedUse(std::size_t thread);
   double doneOf(const Kind& kind) const;
   End endOf(std::uint32_t kind) const;
   bool changeNumber();
@@ -81,8 +99,10 @@ class RunningAccesses {
   std::vector<std::uint32_t> free_;     // of kinds
   std::vector<std::uint32_t> kind_of_;  // by number in the list
   std::vector<End> ends_;               // a heap: of the first access of each kind
-  std::size_t count_ = 0;               // under way
-  std::size_t number_ = 0;              // n
+  std::deque<std::pair<std::size_t, std::uint32_t>> queue_;  // thread, access: by turns
+  Turn turn_;                                                // of the first in the queue
+  std::size_t count_ = 0;                                    // under way
+  std::size_t number_ = 0;                                   // n
   double now_s_ = 0;
   double at_once_s_ = 0;  // the count, summed over time
 };

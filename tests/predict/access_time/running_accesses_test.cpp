@@ -17,7 +17,8 @@ namespace {
 
 constexpr double kNever = RunningAccesses::kNever;
 
-// The definition: each access has a part left, and all of them come on at each event.
+// The definition: each access has a part left, and all of them come on at each event, but those
+// that wait for their turn.
 class Walk {
  public:
   Walk(const std::vector<Access>& accesses, const SecondsOf& seconds_of, std::size_t /*threads*/)
@@ -28,7 +29,7 @@ class Walk {
     const double passed_s = std::max(time_s - now_s_, 0.0);
     for (Use& use : uses_) {
       use.at_once_s += passed_s * static_cast<double>(uses_.size());
-      if (passed_s > 0) use.left = std::max(use.left - passed_s / takes(use), 0.0);
+      if (passed_s > 0 && !waits(use)) use.left = std::max(use.left - passed_s / takes(use), 0.0);
     }
     now_s_ = std::max(now_s_, time_s);
   }
@@ -37,12 +38,12 @@ class Walk {
   }
   double nextEnd() const {
     double end_s = kNever;
-    for (const Use& use : uses_) end_s = std::min(end_s, now_s_ + use.left * takes(use));
+    for (const Use& use : uses_) end_s = std::min(end_s, now_s_ + leftOf(use));
     return end_s;
   }
   RunningAccesses::Ended endFirst() {
-    const auto first = std::ranges::min_element(
-        uses_, {}, [this](const Use& use) { return use.left * takes(use); });
+    const auto first =
+        std::ranges::min_element(uses_, {}, [this](const Use& use) { return leftOf(use); });
     RunningAccesses::Ended ended{.thread = first->thread, .seconds = now_s_ - first->began_s};
     ended.at_once = first->at_once_s / ended.seconds;
     uses_.erase(first);
@@ -60,8 +61,19 @@ class Walk {
   double takes(const Use& use) const {
     Access access = accesses_[use.access];
     access.processes = static_cast<double>(uses_.size());
-    return seconds_of_(access);
+    return access.is_by_turns ? seconds_of_(access) / static_cast<double>(turns())
+                              : seconds_of_(access);
   }
+  bool isByTurns(const Use& use) const { return accesses_[use.access].is_by_turns; }
+  std::ptrdiff_t turns() const {
+    return std::ranges::count_if(uses_, [this](const Use& use) { return isByTurns(use); });
+  }
+  bool waits(const Use& use) const {
+    const auto first =
+        std::ranges::find_if(uses_, [this](const Use& each) { return isByTurns(each); });
+    return isByTurns(use) && &use != &*first;
+  }
+  double leftOf(const Use& use) const { return waits(use) ? kNever : use.left * takes(use); }
 
   const std::vector<Access>& accesses_;
   const SecondsOf& seconds_of_;
@@ -116,10 +128,13 @@ std::vector<Outcome> outcomesOf(const Threads& threads, const std::vector<Access
   return outcomes;
 }
 
-// `bytes` names the access for `seconds_of`.
-std::vector<Access> accessesOf(std::uint32_t count) {
+// `bytes` names the access for `seconds_of`. Every so manyth is by turns; 0: none.
+std::vector<Access> accessesOf(std::uint32_t count, std::uint32_t by_turns = 0) {
   std::vector<Access> accesses(count);
-  for (std::uint32_t i = 0; i < count; ++i) accesses[i].bytes = i;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    accesses[i].bytes = i;
+    accesses[i].is_by_turns = by_turns > 0 && i % by_turns == 0;
+  }
   return accesses;
 }
 
@@ -173,11 +188,32 @@ TEST(RunningAccessesTest, EndAsByAWalkOverAll) {
   std::uint64_t seed = 1;
   for (const std::size_t threads : {1U, 2U, 3U, 17U, 64U}) {
     for (const std::uint32_t kinds : {1U, 2U, 7U, 40U, 200U}) {
-      const auto accesses = accessesOf(kinds);
-      const Threads work = randomThreads(threads, 60, kinds, ++seed);
-      const auto wanted = outcomesOf<Walk>(work, accesses, seconds_of);
-      ASSERT_EQ(wanted.size(), threads * 60);
-      expectEqual(outcomesOf<RunningAccesses>(work, accesses, seconds_of), wanted, 1e-8);
+      for (const std::uint32_t by_turns : {0U, 1U, 3U}) {
+        const auto accesses = accessesOf(kinds, by_turns);
+        const Threads work = randomThreads(threads, 60, kinds, ++seed);
+        const auto wanted = outcomesOf<Walk>(work, accesses, seconds_of);
+        ASSERT_EQ(wanted.size(), threads * 60);
+        expectEqual(outcomesOf<RunningAccesses>(work, accesses, seconds_of), wanted, 1e-8);
+      }
+    }
+  }
+}
+
+// Four that take 1 s alone, and 4 s if all come again and again.
+TEST(RunningAccessesTest, EndOneAfterAnotherWhereTheyAreByTurns) {
+  const SecondsOf seconds_of = [](const Access& access) { return access.processes; };
+  const auto accesses = accessesOf(1, 1);
+  const auto once = outcomesOf<RunningAccesses>(Threads(4, {{}}), accesses, seconds_of);
+  ASSERT_EQ(once.size(), 4U);
+  for (std::size_t i = 0; i < once.size(); ++i) EXPECT_DOUBLE_EQ(once[i].seconds, 1.0 + i) << i;
+  const auto often =
+      outcomesOf<RunningAccesses>(Threads(4, std::vector<Work>(100)), accesses, seconds_of);
+  ASSERT_EQ(often.size(), 400U);
+  for (const Outcome& each : often) {
+    // At the end some have ended before others.
+    const bool has_others = each.number > 0 && each.number < 96;
+    if (has_others) {
+      EXPECT_NEAR(each.seconds, 4, 1e-9) << each.number;
     }
   }
 }
@@ -201,19 +237,44 @@ TEST(RunningAccessesTest, EndAboutAsByAWalkWhereHundredsAreUnderWay) {
       return (0.01 + 0.003 * access.bytes) * std::pow(access.processes, power);
     };
     for (const std::uint32_t kinds : {3U, 400U}) {
-      const auto accesses = accessesOf(kinds);
-      const Threads work = randomThreads(400, 5, kinds, 9);
-      const auto found = outcomesOf<RunningAccesses>(work, accesses, seconds_of);
-      const auto wanted = outcomesOf<Walk>(work, accesses, seconds_of);
-      ASSERT_EQ(found.size(), wanted.size());
-      double found_s = 0, wanted_s = 0;
-      for (std::size_t i = 0; i < found.size(); ++i) {
-        found_s += found[i].seconds;
-        wanted_s += wanted[i].seconds;
+      for (const std::uint32_t by_turns : {0U, 1U, 3U}) {
+        const auto accesses = accessesOf(kinds, by_turns);
+        const Threads work = randomThreads(400, 5, kinds, 9);
+        const auto found = outcomesOf<RunningAccesses>(work, accesses, seconds_of);
+        const auto wanted = outcomesOf<Walk>(work, accesses, seconds_of);
+        ASSERT_EQ(found.size(), wanted.size());
+        double found_s = 0, wanted_s = 0;
+        for (std::size_t i = 0; i < found.size(); ++i) {
+          found_s += found[i].seconds;
+          wanted_s += wanted[i].seconds;
+        }
+        EXPECT_NEAR(found_s / wanted_s, 1, 0.005) << power << ", " << kinds << ", " << by_turns;
       }
-      EXPECT_NEAR(found_s / wanted_s, 1, 0.005) << power << ", " << kinds;
     }
   }
+}
+
+// All leave one access for another that is by turns, at times of their own: how many are under way
+// stays as it is, and how many are in the queue does not.
+TEST(RunningAccessesTest, EndByTurnsAsByAWalkWhereTheNumberOfAllStays) {
+  const SecondsOf seconds_of = [](const Access& access) {
+    return access.is_by_turns ? 1e-3 * access.processes : 1;
+  };
+  auto accesses = accessesOf(2);
+  accesses[1].is_by_turns = true;
+  Threads work(300);
+  for (std::size_t i = 0; i < work.size(); ++i) {
+    work[i] = {{.pause_s = 1e-4 * static_cast<double>(i), .access = 0}, {.access = 1}};
+  }
+  const auto found = outcomesOf<RunningAccesses>(work, accesses, seconds_of);
+  const auto wanted = outcomesOf<Walk>(work, accesses, seconds_of);
+  ASSERT_EQ(found.size(), wanted.size());
+  double found_s = 0, wanted_s = 0;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    found_s = std::max(found_s, found[i].end_s);
+    wanted_s = std::max(wanted_s, wanted[i].end_s);
+  }
+  EXPECT_NEAR(found_s / wanted_s, 1, 0.02);
 }
 
 TEST(RunningAccessesTest, AskForFewTimesWhereThousandsAreUnderWay) {
