@@ -17,7 +17,7 @@ namespace {
 Samples dataOf(const Samples& samples) {
   Samples data;
   std::ranges::copy_if(samples, std::back_inserter(data), [](const Sample& sample) {
-    return sample.access.movesData() && !sample.access.is_paused;
+    return sample.access.movesData() && !sample.access.is_paused && !sample.access.is_new;
   });
   return data;
 }
@@ -132,11 +132,37 @@ double AccessTimes::pauseSeconds(const Access& access) const {
   return more_s > kClearly * error_s ? more_s : 0;
 }
 
+// Reads of new data are measured, or not; other models than the table do not learn them.
+bool AccessTimes::hasNewData(const Access& access) const {
+  return access.movesData() && access.is_new && table_->find(access.curve()) != nullptr;
+}
+
+// Where the document has no reads of new data, the others stand for them.
+Access AccessTimes::inThisDocument(const Access& access) const {
+  Access result = access;
+  result.is_new = access.movesData() ? hasNewData(access) : access.is_new;
+  return result;
+}
+
 double AccessTimes::seconds(const Access& access) const {
   constexpr double kLeast = 0.1;
-  const TimeModel& model = access.movesData() ? *data_ : *table_;
+  const bool is_by_table = !access.movesData() || hasNewData(access);
+  const TimeModel& model = is_by_table ? static_cast<const TimeModel&>(*table_) : *data_;
   const double seconds = model.seconds(access);
   return std::max(kLeast * seconds, seconds + lookUpSeconds(access) + pauseSeconds(access));
+}
+
+// Most file systems lock a file for each write, and some for each read.
+bool AccessTimes::isByTurns(const Access& access) const {
+  if (!access.movesData() || access.sharing != FileSharing::kShared) return false;
+  const auto together = [&](double processes) {
+    Access each = access;
+    each.processes = processes;
+    return table_->seconds(each);
+  };
+  // One after another, two take twice the time of one, less what each does before and behind it.
+  constexpr double kLeast = 5.0 / 3;
+  return together(1) > 0 && together(2) >= kLeast * together(1);
 }
 
 std::optional<AccessTimes::InRound> AccessTimes::inRound(std::size_t round,
@@ -159,12 +185,12 @@ std::optional<AccessTimes::MeanError> AccessTimes::errorOf(const Access& access)
 
 bool AccessTimes::covers(const Access& access) const {
   if (access.stands_for_another) return false;
-  const CurvesByProcesses* const found = table_->find(access.curve());
+  const CurvesByProcesses* const found = table_->find(inThisDocument(access).curve());
   return found != nullptr && found->covers(access.processes, access.bytes);
 }
 
 bool AccessTimes::isOnGrid(const Access& access) const {
-  const CurvesByProcesses* const found = table_->find(access.curve());
+  const CurvesByProcesses* const found = table_->find(inThisDocument(access).curve());
   return found != nullptr && found->hasSize(access.bytes);
 }
 

@@ -28,7 +28,9 @@ class AccessTimes {
                                            std::optional<ModelKind> kind = {});
 
   double seconds(const Access& access) const;
-  // The same by what was measured in one round alone. Nothing where that has no such access: one
+  // Whether several at once in one file came one after another, where they were measured.
+  bool isByTurns(const Access& access) const;
+  // seconds() by what was measured in one round alone. Nothing where that has no such access: one
   // that takes long is not measured in each.
   std::size_t rounds() const { return by_round_.size(); }
   struct InRound {
@@ -63,6 +65,8 @@ class AccessTimes {
   ModelKind kind_ = ModelKind::kTable;
   double lookUpSeconds(const Access& access) const;
   double pauseSeconds(const Access& access) const;
+  bool hasNewData(const Access& access) const;
+  Access inThisDocument(const Access& access) const;
   void findLookUps(const predict::Calibration& calibration);
 
   double look_ups_ = 0;        // of the paths in the calibration

@@ -34,19 +34,25 @@ bool hasMode(const ScheduleEvent& event, char first) {
 
 enum class Meaning : std::uint8_t { kExact, kAlike };
 
+bool setsLength(const calls::Row& row) {
+  return calls::does(row, Effect::kSetsLength) || row.plain == CallId::MPI_File_set_size;
+}
+
+bool removesName(const calls::Row& row) {
+  return calls::does(row, Effect::kRemovesName) || row.plain == CallId::MPI_File_delete;
+}
+
 // The operation of a calibration that is a metadata call, or is most like it.
 std::optional<std::pair<CellOperation, Meaning>> metadataOperation(const calls::Row& row) {
   const auto does = [&row](Effect effect) { return calls::does(row, effect); };
   const auto exact = [](CellOperation operation) { return std::pair(operation, Meaning::kExact); };
   const auto alike = [](CellOperation operation) { return std::pair(operation, Meaning::kAlike); };
-  if (does(Effect::kSetsLength)) return exact(CellOperation::kFtruncate);
+  if (setsLength(row)) return exact(CellOperation::kFtruncate);
   if (does(Effect::kReservesSpace)) return alike(CellOperation::kFtruncate);
   if (does(Effect::kRenames)) return exact(CellOperation::kRename);
   if (does(Effect::kMakesDirectory)) return exact(CellOperation::kMkdir);
   if (does(Effect::kRemovesDirectory)) return exact(CellOperation::kRmdir);
-  if (does(Effect::kRemovesName) || row.plain == CallId::MPI_File_delete) {
-    return exact(CellOperation::kUnlink);
-  }
+  if (removesName(row)) return exact(CellOperation::kUnlink);
   if (does(Effect::kMakesName)) return alike(CellOperation::kCreate);
   if (does(Effect::kSeesSize)) return exact(CellOperation::kStat);
   if (row.plain == CallId::readdir || row.plain == CallId::scandir) {
@@ -101,6 +107,7 @@ void CallAccesses::beginRank() {
   for (const std::uint32_t file : changed_) {
     FileState& state = states_[file];
     state.there = state.before;
+    state.written_end = state.read_end = 0;
     state.is_changed = false;
   }
   touched_.clear();
@@ -114,14 +121,20 @@ void CallAccesses::cut(model::FileNumber file, double length) {
   if (state == nullptr) return;
   state->size = length;
   state->before = std::min(state->before, length);
+  state->written_end = std::min(state->written_end, length);
+  state->read_end = std::min(state->read_end, length);
   setThere(file, std::min(state->there, length));
 }
 
 void CallAccesses::setThere(model::FileNumber file, double end) {
   FileState* const state = stateOf(file);
   if (state == nullptr || state->there == end) return;
-  if (!std::exchange(state->is_changed, true)) changed_.push_back(static_cast<std::uint32_t>(file));
+  noteChanged(file, *state);
   state->there = end;
+}
+
+void CallAccesses::noteChanged(model::FileNumber file, FileState& state) {
+  if (!std::exchange(state.is_changed, true)) changed_.push_back(static_cast<std::uint32_t>(file));
 }
 
 CallAccesses::FileState* CallAccesses::stateOf(model::FileNumber file) {
@@ -297,6 +310,8 @@ void CallAccesses::touchPages(const ScheduleEvent& event, double bytes) {
   if (state == nullptr || event.offset == model::kUnknownOffset) return;
   const double end = static_cast<double>(event.offset) + bytes;
   state->size = std::max(state->size, end);
+  state->written_end = std::max(state->written_end, end);
+  noteChanged(open.file, *state);
   setThere(open.file, std::max(state->there, end));
 }
 
@@ -347,8 +362,17 @@ void CallAccesses::data(CellOperation operation, Open& open, double bytes, std::
       }
     }
     state->size = std::max(state->size, end);
+    state->written_end = std::max(state->written_end, end);
+    noteChanged(open.file, *state);
     makeDirty(open, bytes);
     open.unsynced_bytes += bytes * dirty_scale_;
+  }
+  if (operation == CellOperation::kRead && state != nullptr) {
+    access.is_new = bytes > 0 && isFirstRead(*state, access, static_cast<double>(offset));
+    // Of a file of several ranks, calibrations have one order of such reads.
+    if (access.is_new && is_shared) access.order = AccessOrder::kStrided;
+    noteChanged(open.file, *state);
+    state->read_end = std::max(state->read_end, end);
   }
   if (state != nullptr) setThere(open.file, std::max(state->there, std::min(end, state->size)));
   found_.push_back(access);
@@ -357,6 +381,14 @@ void CallAccesses::data(CellOperation operation, Open& open, double bytes, std::
     if (state != nullptr) state->dirty_bytes = 0;
     open.unsynced_bytes = 0;
   }
+}
+
+// Of what this rank has added to the file, which other ranks and the time before the run have not
+// read. A stream reads its buffer full, also at the end.
+bool CallAccesses::isFirstRead(const FileState& state, const Access& access, double offset) {
+  const double end = std::min(offset + access.bytes, state.size);
+  return access.order != AccessOrder::kRandom && offset >= state.before && offset < end &&
+         offset >= state.read_end && end <= state.written_end;
 }
 
 void CallAccesses::flush(Open& open) {
@@ -450,15 +482,15 @@ void CallAccesses::metadata(const ScheduleEvent& event) {
     if (names) add(CellOperation::kStat, file);
     return;
   }
-  if (does(Effect::kSetsLength) || does(Effect::kReservesSpace)) {
+  if (setsLength(row) || does(Effect::kReservesSpace)) {
     if (state != nullptr) {
       const auto length = static_cast<double>(model::argumentOf(event, Role::kLength));
       // Where the file becomes longer, no data is there yet.
-      cut(file, does(Effect::kSetsLength) ? length : std::max(state->size, length));
+      cut(file, setsLength(row) ? length : std::max(state->size, length));
     }
   } else if (does(Effect::kRenames)) {
     rename(file, event.new_file, (model::argumentOf(event, Role::kFlags) & RENAME_EXCHANGE) != 0);
-  } else if (does(Effect::kRemovesName)) {
+  } else if (removesName(row)) {
     if (state != nullptr) *state = {};
   }
   // A listing reads many entries at a time: the last call asks the system, as does the first.

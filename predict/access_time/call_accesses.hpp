@@ -81,7 +81,9 @@ class CallAccesses {
     double there = 0;         // the end of that, and of what this rank has written or read
     double dirty_bytes = 0;   // written by this rank since its last sync
     bool is_new = false;      // made by this rank, and not synced since
-    bool is_changed = false;  // `there`, by this rank
+    double written_end = 0;   // of what this rank has written
+    double read_end = 0;      // of what this rank has read
+    bool is_changed = false;  // `there` or one of the ends, by this rank
   };
   struct Open {
     model::FileNumber file = model::kNoFileNumber;
@@ -107,6 +109,8 @@ class CallAccesses {
   void rename(model::FileNumber from, model::FileNumber to, bool exchanges);
   void cut(model::FileNumber file, double length);
   void setThere(model::FileNumber file, double end);
+  void noteChanged(model::FileNumber file, FileState& state);
+  static bool isFirstRead(const FileState& state, const Access& access, double offset);
   void makeDirty(Open& open, double bytes);
   void data(CellOperation operation, Open& open, double bytes, std::int64_t offset);
   void flush(Open& open);
@@ -119,7 +123,7 @@ class CallAccesses {
   std::vector<FileState> states_;
   std::vector<std::uint32_t> touched_;  // files with dirty bytes of this rank
   std::vector<std::uint32_t> made_;     // new files
-  std::vector<std::uint32_t> changed_;  // files of which this rank has changed `there`
+  std::vector<std::uint32_t> changed_;  // files with `is_changed`
   std::unordered_map<std::int64_t, std::shared_ptr<Open>> opens_;
   std::uint32_t pid_ = 0;
   std::map<std::pair<std::uint32_t, std::int64_t>, model::FileNumber> mappings_;  // by pid, number

@@ -101,8 +101,9 @@ std::string missingProblem(const EstimateRequest& request, const predict::Calibr
                            const Program& program) {
   for (const CellOperation operation : {CellOperation::kRead, CellOperation::kWrite}) {
     const auto is_of = [operation](const auto& key) { return key.operation == operation; };
-    const bool is_measured = std::ranges::any_of(
-        calibration.cells, [&](const predict::Cell& cell) { return is_of(cell.key); });
+    const bool is_measured = std::ranges::any_of(calibration.cells, [&](const predict::Cell& cell) {
+      return is_of(cell.key) && !cell.key.is_new;
+    });
     if (!is_measured && std::ranges::any_of(program.accesses, is_of)) {
       return fmt::format("{}: no {} was measured, and {} has some", nameOfFile(request.calibration),
                          predict::nameOf(operation), nameOfFile(request.subject));
@@ -258,8 +259,9 @@ base::Result<CalibratedEstimate> estimate(const EstimateRequest& request) {
   const std::string name = nameOfFile(request.calibration);
   const auto times = AccessTimes::learned(*calibration, name, request.model);
   if (!times) return times.failure();
-  const auto subject = programOfFile(request);
+  auto subject = programOfFile(request);
   if (!subject) return subject.failure();
+  for (Access& access : subject->program.accesses) access.is_by_turns = times->isByTurns(access);
   const Program& program = subject->program;
   for (const std::string& problem : {cacheProblem(request, *calibration, program),
                                      missingProblem(request, *calibration, program)}) {

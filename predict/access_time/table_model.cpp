@@ -46,8 +46,9 @@ std::vector<Access> measuredBy(const Access& access) {
   if (access.processes == 1 && access.sharing == FileSharing::kOwn) {
     result.push_back(access);
     result.back().sharing = FileSharing::kShared;
-    // Behind the end there is one order.
-    if (access.order == (access.extends ? AccessOrder::kSequential : AccessOrder::kRandom)) {
+    // Behind the end, and of new data, there is one order.
+    const bool has_one = access.extends || access.is_new;
+    if (access.order == (has_one ? AccessOrder::kSequential : AccessOrder::kRandom)) {
       result.push_back(result.back());
       result.back().order = AccessOrder::kStrided;
     }

@@ -135,6 +135,22 @@ class EstimateTest : public ::testing::Test {
     return events.text();
   }
 
+  // All accesses of the cell take this time.
+  static void setCell(predict::Calibration& calibration, const predict::CellKey& key,
+                      std::int64_t time_ns) {
+    predict::Cell cell;
+    cell.key = key;
+    cell.runs = {{.times_ns = std::vector<std::int64_t>(20, time_ns), .offsets = {}}};
+    for (const std::int64_t each : cell.runs.front().times_ns) {
+      cell.all.add(each);
+      if (predict::isAccess(key.operation)) cell.runs.front().offsets.push_back(0);
+    }
+    std::erase_if(calibration.cells,
+                  [&key](const predict::Cell& other) { return other.key == key; });
+    calibration.cells.push_back(cell);
+    std::ranges::sort(calibration.cells, {}, &predict::Cell::key);
+  }
+
   omnio::test::TemporaryDirectory directory_;
   const predict::Calibration calibration_ = calibrationOf(test::samplesOf({}, 2, 30));
 };
@@ -378,14 +394,7 @@ TEST_F(EstimateTest, LeavesSyncsTheTimesThatTheyTook) {
 TEST_F(EstimateTest, AddsWhatAPauseCosts) {
   predict::Calibration calibration = calibration_;
   const auto add = [&calibration](bool is_paused, std::int64_t time_ns) {
-    predict::Cell cell;
-    cell.key = {.operation = CellOperation::kCreate, .is_paused = is_paused};
-    cell.runs = {{.times_ns = std::vector<std::int64_t>(20, time_ns), .offsets = {}}};
-    for (const std::int64_t each : cell.runs.front().times_ns) cell.all.add(each);
-    std::erase_if(calibration.cells,
-                  [&cell](const predict::Cell& other) { return other.key == cell.key; });
-    calibration.cells.push_back(cell);
-    std::ranges::sort(calibration.cells, {}, &predict::Cell::key);
+    setCell(calibration, {.operation = CellOperation::kCreate, .is_paused = is_paused}, time_ns);
   };
   const auto seconds = [&] {
     calibrate(calibration);
@@ -401,6 +410,64 @@ TEST_F(EstimateTest, AddsWhatAPauseCosts) {
   // Storage whose times differ so much tells nothing of a pause.
   add(true, 40'000);
   EXPECT_NEAR(seconds(), 3 * 50e-6, 1e-9);
+}
+
+TEST_F(EstimateTest, AddsWhatTheFirstReadOfNewDataCosts) {
+  predict::Calibration calibration = calibration_;
+  predict::CellKey key{
+      .operation = CellOperation::kRead, .order = AccessOrder::kSequential, .bytes = 16384};
+  Access access{.operation = key.operation, .order = key.order, .bytes = 16384};
+  const auto ratio = [&] {
+    const auto times = AccessTimes::learned(calibration, "cal.json", ModelKind::kTable);
+    EXPECT_TRUE(times) << times.failure().sentence;
+    access.is_new = true;
+    EXPECT_TRUE(times->covers(access));
+    EXPECT_TRUE(times->isOnGrid(access));
+    const double first_s = times->seconds(access);
+    access.is_new = false;
+    return first_s / times->seconds(access);
+  };
+  EXPECT_EQ(ratio(), 1);  // as a document of before has it
+  setCell(calibration, key, 100'000);
+  key.is_new = true;
+  setCell(calibration, key, 130'000);
+  EXPECT_NEAR(ratio(), 1.3, 1e-9);
+  // As where others come from a disk, and it is in memory.
+  setCell(calibration, key, 100);
+  EXPECT_NEAR(ratio(), 1e-3, 1e-9);
+}
+
+// Two ranks write to one file, once, at the same time.
+TEST_F(EstimateTest, LetsRanksIntoAFileByTurnsWhereThatIsHowItWasMeasured) {
+  const auto seconds = [this](std::int64_t of_two_ns) {
+    predict::Calibration calibration = calibration_;
+    predict::CellKey key{.operation = CellOperation::kWrite,
+                         .order = AccessOrder::kSequential,
+                         .extends = true,
+                         .bytes = 16384};
+    setCell(calibration, key, 100'000);
+    key.order = AccessOrder::kStrided;
+    key.sharing = FileSharing::kShared;
+    key.processes = 2;
+    setCell(calibration, key, of_two_ns);
+    calibrate(calibration);
+    const auto writer = [](int rank) {
+      return Events().open("a", 0).write(0, rank * 16384, 16384).text();
+    };
+    const auto result = estimated(scheduleOf({writer(0), writer(1)}));
+    EXPECT_TRUE(result) << result.failure().sentence;
+    std::vector<double> of_ranks;
+    for (const RankTime& rank : result->profile.ranks) of_ranks.push_back(rank.data_s * 1e6);
+    return of_ranks;
+  };
+  const auto by_turns = seconds(200'000);
+  ASSERT_EQ(by_turns.size(), 2U);
+  EXPECT_NEAR(by_turns[0], 100, 0.1);
+  EXPECT_NEAR(by_turns[1], 200, 0.1);
+  const auto side_by_side = seconds(150'000);
+  ASSERT_EQ(side_by_side.size(), 2U);
+  EXPECT_NEAR(side_by_side[0], 150, 0.1);
+  EXPECT_NEAR(side_by_side[1], 150, 0.1);
 }
 
 // Half of the only round stands for a second one, in each cell.

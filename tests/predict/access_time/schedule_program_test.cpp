@@ -63,8 +63,96 @@ TEST_F(ScheduleProgramTest, TellsSequentialAccessesFromOthersAndGrowthFromOverwr
                                                .text()}));
   EXPECT_EQ(accessesOf(program),
             "create; write 4096 sequential extends; write 100 sequential; write 100 random; "
-            "read 20 sequential; read 20 random");
+            "read 20 sequential new; read 20 random");
   EXPECT_EQ(program.moved_bytes, 340);
+}
+
+TEST_F(ScheduleProgramTest, FollowsLengthsAndNamesThatMpiChanges) {
+  const auto call = [](const char* name, const char* members) {
+    return fmt::format(R"({{"start":1,"end":2,"command":"MPI_File_{}",{}}})", name, members);
+  };
+  const auto opened = [&call](int fd) {
+    const std::string members = fmt::format(
+        R"("location":"a","amode":"MPI_MODE_CREATE|MPI_MODE_RDWR","group":0,"result":{})", fd);
+    return call("open", members.c_str());
+  };
+  const std::string write = call("write_at", R"("fd":0,"count":8192,"offset":0,"result":8192)");
+  const std::string events = fmt::format("{},{},{},{},{},{},{}", opened(0), write,
+                                         call("set_size", R"("fd":0,"length":0,"result":0)"), write,
+                                         call("close", R"("fd":0,"result":0)"),
+                                         call("delete", R"("location":"a","result":0)"), opened(1));
+  const Program program =
+      read(R"({"format":"omnio-schedule","version":1,"global":{"time_replay":"dt","ranks":1,)"
+           R"("mpi":{"groups":[[0]],"types":["b1"]}},)"
+           R"("files":[{"location":"a","role":"output","exists":false}],)"
+           R"("ranks":[{"rank":0,"threads":[{"thread":0,"events":[)" +
+           events + "]}]}]}");
+  EXPECT_EQ(accessesOf(program),
+            "create; write 8192 sequential extends; ftruncate; write 8192 sequential extends; "
+            "close 16384; unlink; create");
+}
+
+TEST_F(ScheduleProgramTest, KnowsWhichReadsAreTheFirstOfNewData) {
+  const std::string text = accessesOf(read(scheduleOf({Events()
+                                                           .open("a", 0)
+                                                           .write(0, 0, 8192)
+                                                           .write(0, 8192, 8192)
+                                                           .open("a", 1)
+                                                           .read(1, 0, 8192)
+                                                           .read(1, 8192, 4096)
+                                                           .read(1, 12288, 8192)
+                                                           .open("a", 2)
+                                                           .read(2, 0, 8192)
+                                                           .open("old", 3)
+                                                           .read(3, 0, 8192)
+                                                           .text()})));
+  EXPECT_EQ(text.substr(text.find("read")),
+            "read 8192 sequential new; read 4096 sequential new; read 8192 sequential; open; "
+            "read 8192 sequential; open; read 8192 sequential");
+}
+
+// What other ranks have written may lie on another node.
+TEST_F(ScheduleProgramTest, KnowsNewDataOfTheRankThatWroteIt) {
+  const std::string own =
+      Events().open("a", 0).write(0, 0, 8192).open("a", 1).read(1, 0, 8192).text();
+  const Program program =
+      read(scheduleOf({own, own, Events().open("a", 0).read(0, 0, 8192).text()}));
+  for (const int rank : {0, 1}) {
+    const std::string text = accessesOf(program, rank);
+    EXPECT_EQ(text.substr(text.find("read")), "read 8192 strided new shared") << rank;
+  }
+  EXPECT_EQ(accessesOf(program, 2), "open; read 8192 sequential shared");
+}
+
+TEST_F(ScheduleProgramTest, TakesWhatWasThereBeforeForOldBelowWhatIsAppended) {
+  const std::string text = accessesOf(read(scheduleOf({Events()
+                                                           .open("old", 0)
+                                                           .write(0, 1000000, 8192)
+                                                           .open("old", 1)
+                                                           .read(1, 0, 1000000)
+                                                           .read(1, 1000000, 8192)
+                                                           .read(1, 1008192, 0)
+                                                           .text()})));
+  EXPECT_EQ(text.substr(text.find("read")),
+            "read 1000000 sequential; read 8192 sequential new; read 1 sequential");
+}
+
+// What is cut off and written again is new again.
+TEST_F(ScheduleProgramTest, KnowsNewDataBehindACut) {
+  const std::string text =
+      accessesOf(read(scheduleOf({Events()
+                                      .open("a", 0)
+                                      .write(0, 0, 8192)
+                                      .open("a", 1)
+                                      .read(1, 0, 8192)
+                                      .put(R"("command":"ftruncate","fd":0,"length":0,"result":0)")
+                                      .write(0, 0, 8192)
+                                      .open("a", 2)
+                                      .read(2, 0, 8192)
+                                      .text()})));
+  EXPECT_EQ(text,
+            "create; write 8192 sequential extends; open; read 8192 sequential new; ftruncate; "
+            "write 8192 sequential extends; open; read 8192 sequential new");
 }
 
 // A calibration's small writes mostly go into the page of the one before.
