@@ -132,41 +132,46 @@ double AccessTimes::pauseSeconds(const Access& access) const {
   return more_s > kClearly * error_s ? more_s : 0;
 }
 
-// Reads of new data are measured, or not; other models than the table do not learn them.
-bool AccessTimes::hasNewData(const Access& access) const {
-  return access.movesData() && access.is_new && table_->find(access.curve()) != nullptr;
-}
-
-// Where the document has no reads of new data, the others stand for them.
+// Where the document has no reads of new data, the others stand for them. In a shared file it has
+// them in one order.
 Access AccessTimes::inThisDocument(const Access& access) const {
-  Access result = access;
-  result.is_new = access.movesData() ? hasNewData(access) : access.is_new;
-  return result;
+  if (!access.movesData() || !access.is_new) return access;
+  Access measured = access;
+  if (access.sharing == FileSharing::kShared) measured.order = AccessOrder::kStrided;
+  if (table_->find(measured.curve()) != nullptr) return measured;
+  measured = access;
+  measured.is_new = false;
+  return measured;
 }
 
-double AccessTimes::seconds(const Access& access) const {
+double AccessTimes::seconds(const Access& asked) const {
   constexpr double kLeast = 0.1;
-  const bool is_by_table = !access.movesData() || hasNewData(access);
+  const Access access = inThisDocument(asked);
+  // Models learn no reads of new data but for the table.
+  const bool is_by_table = !access.movesData() || access.is_new;
   const TimeModel& model = is_by_table ? static_cast<const TimeModel&>(*table_) : *data_;
   const double seconds = model.seconds(access);
   return std::max(kLeast * seconds, seconds + lookUpSeconds(access) + pauseSeconds(access));
 }
 
 // Most file systems lock a file for each write, and some for each read.
-bool AccessTimes::isByTurns(const Access& access) const {
-  if (!access.movesData() || access.sharing != FileSharing::kShared) return false;
-  const auto together = [&](double processes) {
-    Access each = access;
-    each.processes = processes;
-    return table_->seconds(each);
-  };
+bool AccessTimes::isByTurns(const Access& asked) const {
+  if (!asked.movesData() || asked.sharing != FileSharing::kShared) return false;
+  const Access access = inThisDocument(asked);
+  const auto* const means = table_->meansFor(access);
+  if (means == nullptr) return false;
+  const CurvesByProcesses& curves = means->second;
+  const double one_s = curves.at(1, access.bytes), two_s = curves.at(2, access.bytes);
+  const double error_s =
+      std::hypot(curves.errorAt(1, access.bytes), curves.errorAt(2, access.bytes));
   // One after another, two take twice the time of one, less what each does before and behind it.
-  constexpr double kLeast = 5.0 / 3;
-  return together(1) > 0 && together(2) >= kLeast * together(1);
+  constexpr double kLeast = 5.0 / 3, kClearly = 2;
+  return one_s > 0 && two_s >= kLeast * one_s && two_s - one_s > kClearly * error_s;
 }
 
 std::optional<AccessTimes::InRound> AccessTimes::inRound(std::size_t round,
-                                                         const Access& access) const {
+                                                         const Access& asked) const {
+  const Access access = inThisDocument(asked);
   const auto* const whole = table_->meansFor(access);
   if (whole == nullptr) return {};
   const double processes = access.processes, bytes = access.bytes;
@@ -177,7 +182,8 @@ std::optional<AccessTimes::InRound> AccessTimes::inRound(std::size_t round,
       .share = part->countFor(processes, bytes) / whole->second.countFor(processes, bytes)};
 }
 
-std::optional<AccessTimes::MeanError> AccessTimes::errorOf(const Access& access) const {
+std::optional<AccessTimes::MeanError> AccessTimes::errorOf(const Access& asked) const {
+  const Access access = inThisDocument(asked);
   const auto* const means = table_->meansFor(access);
   if (means == nullptr) return {};
   return MeanError{means->first, means->second.errorAt(access.processes, access.bytes)};

@@ -65,7 +65,6 @@ class AccessTimes {
   ModelKind kind_ = ModelKind::kTable;
   double lookUpSeconds(const Access& access) const;
   double pauseSeconds(const Access& access) const;
-  bool hasNewData(const Access& access) const;
   Access inThisDocument(const Access& access) const;
   void findLookUps(const predict::Calibration& calibration);
 

@@ -107,7 +107,8 @@ void CallAccesses::beginRank() {
   for (const std::uint32_t file : changed_) {
     FileState& state = states_[file];
     state.there = state.before;
-    state.written_end = state.read_end = 0;
+    state.written.clear();
+    state.read_end = 0;
     state.is_changed = false;
   }
   touched_.clear();
@@ -121,7 +122,7 @@ void CallAccesses::cut(model::FileNumber file, double length) {
   if (state == nullptr) return;
   state->size = length;
   state->before = std::min(state->before, length);
-  state->written_end = std::min(state->written_end, length);
+  state->written.cut(static_cast<std::uint64_t>(length));
   state->read_end = std::min(state->read_end, length);
   setThere(file, std::min(state->there, length));
 }
@@ -310,8 +311,7 @@ void CallAccesses::touchPages(const ScheduleEvent& event, double bytes) {
   if (state == nullptr || event.offset == model::kUnknownOffset) return;
   const double end = static_cast<double>(event.offset) + bytes;
   state->size = std::max(state->size, end);
-  state->written_end = std::max(state->written_end, end);
-  noteChanged(open.file, *state);
+  noteWritten(open.file, *state, end - bytes, end);
   setThere(open.file, std::max(state->there, end));
 }
 
@@ -362,17 +362,13 @@ void CallAccesses::data(CellOperation operation, Open& open, double bytes, std::
       }
     }
     state->size = std::max(state->size, end);
-    state->written_end = std::max(state->written_end, end);
-    noteChanged(open.file, *state);
+    noteWritten(open.file, *state, static_cast<double>(offset), end);
     makeDirty(open, bytes);
     open.unsynced_bytes += bytes * dirty_scale_;
   }
   if (operation == CellOperation::kRead && state != nullptr) {
-    access.is_new = bytes > 0 && isFirstRead(*state, access, static_cast<double>(offset));
-    // Of a file of several ranks, calibrations have one order of such reads.
-    if (access.is_new && is_shared) access.order = AccessOrder::kStrided;
     noteChanged(open.file, *state);
-    state->read_end = std::max(state->read_end, end);
+    noteRead(*state, access, static_cast<double>(offset), bytes);
   }
   if (state != nullptr) setThere(open.file, std::max(state->there, std::min(end, state->size)));
   found_.push_back(access);
@@ -383,12 +379,27 @@ void CallAccesses::data(CellOperation operation, Open& open, double bytes, std::
   }
 }
 
-// Of what this rank has added to the file, which other ranks and the time before the run have not
-// read. A stream reads its buffer full, also at the end.
-bool CallAccesses::isFirstRead(const FileState& state, const Access& access, double offset) {
-  const double end = std::min(offset + access.bytes, state.size);
-  return access.order != AccessOrder::kRandom && offset >= state.before && offset < end &&
-         offset >= state.read_end && end <= state.written_end;
+void CallAccesses::noteWritten(model::FileNumber file, FileState& state, double begin, double end) {
+  noteChanged(file, state);
+  state.written.add({static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(end)});
+}
+
+// Whether it is the first read of what this rank has added to the file. What was there before the
+// run, or comes from other ranks, may be anywhere. A stream reads its buffer full, also at the end
+// of the file.
+void CallAccesses::noteRead(FileState& state, Access& access, double begin, double bytes) {
+  const double end = std::min(begin + bytes, state.size);
+  if (begin >= end) return;
+  const double unread = std::max(state.read_end, state.before);
+  // After going back to the first of it, it is read in order too.
+  const bool is_in_order = access.order != AccessOrder::kRandom || begin == unread;
+  access.is_new = is_in_order && begin >= unread &&
+                  state.written.lastUncovered(
+                      {static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(end)}) == 0;
+  if (access.is_new && access.order == AccessOrder::kRandom) {
+    access.order = AccessOrder::kSequential;
+  }
+  state.read_end = std::max(state.read_end, end);
 }
 
 void CallAccesses::flush(Open& open) {

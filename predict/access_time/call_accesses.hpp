@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/interval_set.hpp"
 #include "core/calls/table.hpp"
 #include "core/model/schedule.hpp"
 #include "predict/access_time/access.hpp"
@@ -77,13 +78,13 @@ class CallAccesses {
   struct FileState {
     bool exists = false;
     double size = 0;
-    double before = 0;        // what is there from before the run
-    double there = 0;         // the end of that, and of what this rank has written or read
-    double dirty_bytes = 0;   // written by this rank since its last sync
-    bool is_new = false;      // made by this rank, and not synced since
-    double written_end = 0;   // of what this rank has written
-    double read_end = 0;      // of what this rank has read
-    bool is_changed = false;  // `there` or one of the ends, by this rank
+    double before = 0;            // what is there from before the run
+    double there = 0;             // the end of that, and of what this rank has written or read
+    double dirty_bytes = 0;       // written by this rank since its last sync
+    bool is_new = false;          // made by this rank, and not synced since
+    base::IntervalSet written{};  // by this rank
+    double read_end = 0;          // of what this rank has read
+    bool is_changed = false;      // `there`, `written` or `read_end`, by this rank
   };
   struct Open {
     model::FileNumber file = model::kNoFileNumber;
@@ -110,7 +111,8 @@ class CallAccesses {
   void cut(model::FileNumber file, double length);
   void setThere(model::FileNumber file, double end);
   void noteChanged(model::FileNumber file, FileState& state);
-  static bool isFirstRead(const FileState& state, const Access& access, double offset);
+  void noteWritten(model::FileNumber file, FileState& state, double begin, double end);
+  static void noteRead(FileState& state, Access& access, double begin, double bytes);
   void makeDirty(Open& open, double bytes);
   void data(CellOperation operation, Open& open, double bytes, std::int64_t offset);
   void flush(Open& open);

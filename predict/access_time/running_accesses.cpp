@@ -81,7 +81,7 @@ void RunningAccesses::rateTurn() {
 }
 
 RunningAccesses::Ended RunningAccesses::endFirst() {
-  if (turn_.endsAt() < firstEnd()) return endTurn();
+  if (ends_.empty() || turn_.endsAt() < firstEnd()) return endTurn();
   const std::uint32_t number = ends_.front().second;
   std::ranges::pop_heap(ends_, std::greater<>());
   ends_.pop_back();

@@ -10,38 +10,13 @@
 #include <vector>
 
 #include "core/base/integers.hpp"
+#include "core/base/interval_set.hpp"
 #include "core/model/schedule.hpp"
 
 namespace omnio::preprocess {
 
-// Byte ranges of a file. It keeps a bounded number of them: memory does not grow with the number of
-// accesses, at the price of small gaps that are counted as covered.
-struct Range {
-  std::uint64_t begin = 0;
-  std::uint64_t end = 0;  // one past the last byte
-};
-
-class IntervalSet {
- public:
-  explicit IntervalSet(std::size_t most = 4096) : most_(most) {}
-
-  void add(Range range);
-  void clear() { ranges_.clear(); }
-  // Takes away what lies at or behind `size`, as ftruncate does.
-  void cut(std::uint64_t size);
-
-  // The end of the last part of `range` that is not covered; 0 when all of it is.
-  std::uint64_t lastUncovered(Range range) const;
-  std::uint64_t end() const { return ranges_.empty() ? 0 : ranges_.rbegin()->second; }
-  // By begin, apart from each other.
-  const std::map<std::uint64_t, std::uint64_t>& ranges() const { return ranges_; }
-
- private:
-  void mergeClosest();
-
-  std::size_t most_;
-  std::map<std::uint64_t, std::uint64_t> ranges_;  // begin, end; apart from each other
-};
+using base::IntervalSet;
+using Range = base::ByteRange;
 
 // An event of the trace: the n-th of a thread, by place in SourceThreads.
 struct EventRef {

@@ -437,6 +437,37 @@ TEST_F(EstimateTest, AddsWhatTheFirstReadOfNewDataCosts) {
   EXPECT_NEAR(ratio(), 1e-3, 1e-9);
 }
 
+// A part of a shared file that a rank reads in order.
+TEST_F(EstimateTest, KnowsNewDataOfASharedFile) {
+  predict::Calibration calibration = calibration_;
+  predict::CellKey key{.operation = CellOperation::kRead,
+                       .order = AccessOrder::kSequential,
+                       .sharing = FileSharing::kShared,
+                       .bytes = 16384,
+                       .processes = 2};
+  setCell(calibration, key, 100'000);
+  key.order = AccessOrder::kStrided;
+  setCell(calibration, key, 500'000);
+  Access access{.operation = key.operation,
+                .order = AccessOrder::kSequential,
+                .sharing = key.sharing,
+                .bytes = 16384,
+                .processes = 2};
+  const auto ratio = [&] {
+    const auto times = AccessTimes::learned(calibration, "cal.json", ModelKind::kTable);
+    EXPECT_TRUE(times) << times.failure().sentence;
+    access.is_new = true;
+    EXPECT_TRUE(times->covers(access));
+    const double first_s = times->seconds(access);
+    access.is_new = false;
+    return first_s / times->seconds(access);
+  };
+  EXPECT_EQ(ratio(), 1);
+  key.is_new = true;
+  setCell(calibration, key, 200'000);
+  EXPECT_NEAR(ratio(), 2, 1e-9);
+}
+
 // Two ranks write to one file, once, at the same time.
 TEST_F(EstimateTest, LetsRanksIntoAFileByTurnsWhereThatIsHowItWasMeasured) {
   const auto seconds = [this](std::int64_t of_two_ns) {

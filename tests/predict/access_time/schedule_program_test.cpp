@@ -100,15 +100,27 @@ TEST_F(ScheduleProgramTest, KnowsWhichReadsAreTheFirstOfNewData) {
                                                            .open("a", 1)
                                                            .read(1, 0, 8192)
                                                            .read(1, 8192, 4096)
-                                                           .read(1, 12288, 8192)
+                                                           .read(1, 12288, 4096)
                                                            .open("a", 2)
                                                            .read(2, 0, 8192)
                                                            .open("old", 3)
                                                            .read(3, 0, 8192)
                                                            .text()})));
   EXPECT_EQ(text.substr(text.find("read")),
-            "read 8192 sequential new; read 4096 sequential new; read 8192 sequential; open; "
+            "read 8192 sequential new; read 4096 sequential new; read 4096 sequential new; open; "
             "read 8192 sequential; open; read 8192 sequential");
+}
+
+TEST_F(ScheduleProgramTest, KnowsFirstReadsAfterGoingBack) {
+  const std::string text = accessesOf(read(scheduleOf({Events()
+                                                           .open("a", 0)
+                                                           .write(0, 0, 8192)
+                                                           .read(0, 8192, 0)
+                                                           .read(0, 0, 8192)
+                                                           .read(0, 0, 8192)
+                                                           .text()})));
+  EXPECT_EQ(text.substr(text.find("read")),
+            "read 1 sequential; read 8192 sequential new; read 8192 random");
 }
 
 // What other ranks have written may lie on another node.
@@ -119,9 +131,23 @@ TEST_F(ScheduleProgramTest, KnowsNewDataOfTheRankThatWroteIt) {
       read(scheduleOf({own, own, Events().open("a", 0).read(0, 0, 8192).text()}));
   for (const int rank : {0, 1}) {
     const std::string text = accessesOf(program, rank);
-    EXPECT_EQ(text.substr(text.find("read")), "read 8192 strided new shared") << rank;
+    EXPECT_EQ(text.substr(text.find("read")), "read 8192 sequential new shared") << rank;
   }
-  EXPECT_EQ(accessesOf(program, 2), "open; read 8192 sequential shared");
+  EXPECT_EQ(accessesOf(program, 2), "open shared; read 8192 sequential shared");
+  // Each reads what the other one has written between its own parts.
+  const auto other = [](long own) {
+    return Events()
+        .open("a", 0)
+        .write(0, own * 8192, 8192)
+        .write(0, (own + 2) * 8192, 8192)
+        .open("a", 1)
+        .read(1, (1 - own) * 8192, 8192)
+        .text();
+  };
+  const Program crossed = read(scheduleOf({other(0), other(1)}));
+  for (const int rank : {0, 1}) {
+    EXPECT_EQ(accessesOf(crossed, rank).find("new"), std::string::npos) << rank;
+  }
 }
 
 TEST_F(ScheduleProgramTest, TakesWhatWasThereBeforeForOldBelowWhatIsAppended) {
