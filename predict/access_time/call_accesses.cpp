@@ -122,7 +122,7 @@ void CallAccesses::cut(model::FileNumber file, double length) {
   if (state == nullptr) return;
   state->size = length;
   state->before = std::min(state->before, length);
-  state->written.cut(static_cast<std::uint64_t>(length));
+  state->written.cut(static_cast<std::uint64_t>(std::max(length, 0.0)));
   state->read_end = std::min(state->read_end, length);
   setThere(file, std::min(state->there, length));
 }
@@ -380,6 +380,7 @@ void CallAccesses::data(CellOperation operation, Open& open, double bytes, std::
 }
 
 void CallAccesses::noteWritten(model::FileNumber file, FileState& state, double begin, double end) {
+  if (begin < 0) return;  // a call that failed for it
   noteChanged(file, state);
   state.written.add({static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(end)});
 }
@@ -389,7 +390,7 @@ void CallAccesses::noteWritten(model::FileNumber file, FileState& state, double 
 // of the file.
 void CallAccesses::noteRead(FileState& state, Access& access, double begin, double bytes) {
   const double end = std::min(begin + bytes, state.size);
-  if (begin >= end) return;
+  if (begin < 0 || begin >= end) return;
   const double unread = std::max(state.read_end, state.before);
   // After going back to the first of it, it is read in order too.
   const bool is_in_order = access.order != AccessOrder::kRandom || begin == unread;
