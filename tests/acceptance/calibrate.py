@@ -7,6 +7,8 @@ A slow machine makes calls longer, so times are compared with lower limits and w
 
 import json
 import os
+import re
+import shutil
 import signal
 import statistics
 import subprocess
@@ -195,6 +197,25 @@ def checkCacheStates(checks, work):
                      PAUSED, "what is measured after pauses")
 
 
+def checkNames(checks, work):
+    """Files that are made have names that were not there before: of others, a kernel remembers that they
+    are gone, and need not ask the file system."""
+    if shutil.which("strace") is None:
+        checks.skip("names", "needs strace")
+        return
+    calls = os.path.join(work, "calls")
+    done = run(["strace", "-f", "-qq", "-e", "trace=openat", "-o", calls,
+                *command(emptied(os.path.join(work, "target")), os.path.join(work, "names.json"),
+                         "--processes", 2, "--largest", 1, "--accesses", 5, "--budget", "10m")],
+               timeout=240)
+    checks.equal(done.status, 0, f"names: {done}")
+    with open(calls, encoding="utf-8") as text:
+        made = re.findall(r'openat\(AT_FDCWD, "([^"]+)", [^)]*O_EXCL', text.read())
+    # Five rounds through metadata in each directory, with five accesses together.
+    checks.that(len(made) >= 5 * (1 + 2 + 2), f"names: files are made: {len(made)}")
+    checks.equal(len(set(made)), len(made), "names: each is used once")
+
+
 def checkBudget(checks, work):
     """On a target that is too slow for all cells, the missing ones are named."""
     with SlowStorage(work, "--write-us", 200_000, "--read-us", 200_000) as storage:
@@ -349,7 +370,7 @@ def main():
     needSlowStorage()
     checks = Checks()
     with WorkDirectory() as work:
-        for case in (checkLatencies, checkProcesses, checkCacheStates, checkBudget,
+        for case in (checkLatencies, checkProcesses, checkCacheStates, checkNames, checkBudget,
                      checkInterruptions, checkRoom):
             began = time.monotonic()
             with checks.case(case.__name__):
