@@ -181,19 +181,24 @@ for _ in range(10):
 
 def checkComputing(checks, work):
     """The tracer looks whether a thread computes or sleeps between its calls."""
-    found = {}
-    for kind in ("sleeps", "computes"):
-        directory = emptied(os.path.join(work, kind))
+
+    def computing(kind, turn=0):
+        directory = emptied(os.path.join(work, f"{kind}.{turn}"))
         recorded, out = f"{directory}.trace", f"{directory}.json"
         only = ("--exclude", "/*", "--include", f"{directory}/*")
         result = trace(recorded, [sys.executable, "-c", COMPUTING, kind], options=only, cwd=directory)
         checks.equal(result.status, 0, f"a program that {kind}: {result.err!r}")
         checks.equal(run([omnio(), "preprocess", recorded, "-o", out]).status, 0, "preprocess")
-        found[kind] = expanded(out)["ranks"][0]["threads"][0].get("computing")
-    checks.that(found["sleeps"] is not None and found["sleeps"] < 0.2, f"asleep: {found['sleeps']}")
-    # Others may have taken the processor from it.
-    checks.that(found["computes"] is not None and found["computes"] > max(0.3, found["sleeps"]),
-                f"computing: {found['computes']}")
+        return expanded(out)["ranks"][0]["threads"][0].get("computing")
+
+    asleep = computing("sleeps")
+    checks.that(asleep is not None and asleep < 0.2, f"asleep: {asleep}")
+    # Others may take the processor from it, and not each time.
+    for turn in range(5):
+        awake = computing("computes", turn)
+        if awake is None or awake > 0.3:
+            break
+    checks.that(awake is not None and awake > 0.3, f"computing: {awake}")
 
 
 def checkRefused(checks, what, words, status=1, mentions=""):
