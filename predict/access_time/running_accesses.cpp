@@ -52,7 +52,7 @@ void RunningAccesses::begin(std::size_t thread, std::uint32_t access) {
   std::ranges::push_heap(ends_, std::greater<>());
 }
 
-// Of the use that ends now.
+// The use ends now.
 RunningAccesses::Ended RunningAccesses::endedUse(std::size_t thread) {
   const Use& use = uses_[thread];
   Ended ended{

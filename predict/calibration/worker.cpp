@@ -338,7 +338,7 @@ void Worker::measureData() {
                            : is_large  ? std::string(kSharedFile)
                                        : ownName("own");
   const std::uint64_t file_bytes = is_large ? order().shared_file_bytes : order().own_file_bytes;
-  // What extends a file is read, too.
+  // Writes that extend a file have as many reads behind them.
   std::uint64_t accesses = std::min<std::uint64_t>(order().accesses, records_.size() / 2);
   if (is_write && order().most_bytes > 0) {
     accesses = std::min(accesses, std::max<std::uint64_t>(1, order().most_bytes / key.bytes));

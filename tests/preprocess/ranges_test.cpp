@@ -1,4 +1,4 @@
-// Who waits for whom because of ranges of bytes.
+// Events that wait for others because of ranges of bytes.
 #include <gtest/gtest.h>
 
 #include <random>

@@ -123,7 +123,7 @@ TEST_F(ScheduleProgramTest, KnowsFirstReadsAfterGoingBack) {
             "read 1 sequential; read 8192 sequential new; read 8192 random");
 }
 
-// What other ranks have written may lie on another node.
+// Data of other ranks may lie on another node.
 TEST_F(ScheduleProgramTest, KnowsNewDataOfTheRankThatWroteIt) {
   const std::string own =
       Events().open("a", 0).write(0, 0, 8192).open("a", 1).read(1, 0, 8192).text();
@@ -163,7 +163,7 @@ TEST_F(ScheduleProgramTest, TakesWhatWasThereBeforeForOldBelowWhatIsAppended) {
             "read 1000000 sequential; read 8192 sequential new; read 1 sequential");
 }
 
-// What is cut off and written again is new again.
+// Data that is cut off and written again is new again.
 TEST_F(ScheduleProgramTest, KnowsNewDataBehindACut) {
   const std::string text =
       accessesOf(read(scheduleOf({Events()
