@@ -10,7 +10,7 @@ its schedule made of that; omnio estimate --calibration gives its I/O time on th
 two alone. The truth is the I/O time of the slowest rank, in POSIX calls, in N traced runs (5) of the
 program on the target, each with a fresh file system. Memory is used once before each run and each
 calibration: the host of a virtual machine takes back what has been free for a while, and a page that
-it has to give again takes ten times as long. A line of results for each is appended to FILE,
+it has to give again takes several times as long. A line of results for each is appended to FILE,
 and those that are there are not measured again. Needs root and what scripts/setup.sh installs.
 """
 

@@ -25,13 +25,13 @@ struct Access {
   AccessOrder order = AccessOrder::kNone;
   FileSharing sharing = FileSharing::kOwn;
   bool extends = false;  // of a write: the file grows by it
-  // Of fsync: the file was made since the last one. Of a read: this rank has added its data to the
-  // file, and not read it since.
+  // fsync: the file was made since the last one. Reads: this rank has added the data to the file,
+  // and not read it since.
   bool is_new = false;
   // The first of its operation since its thread has done something else for a while.
   bool is_paused = false;
-  // Of several such accesses at once, each begins when the one before it has ended: the file is
-  // locked, or the storage does one thing at a time. All shared files count as one.
+  // Such accesses come one after another, since the file is locked, or the storage does one thing
+  // at a time. All shared files count as one.
   bool is_by_turns = false;
   double bytes = 0;               // of fsync, close and the like: those written before it
   std::int64_t delta_offset = 0;  // from the end of the access before, of the same descriptor

@@ -385,9 +385,9 @@ void CallAccesses::noteWritten(model::FileNumber file, FileState& state, double 
   state.written.add({static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(end)});
 }
 
-// Whether it is the first read of what this rank has added to the file. What was there before the
-// run, or comes from other ranks, may be anywhere. A stream reads its buffer full, also at the end
-// of the file.
+// Whether it is the first read of what this rank has added to the file. Data from before the run,
+// or from other ranks, may lie on another node. A stream fills its buffer also at the file's end,
+// so bytes behind that do not count.
 void CallAccesses::noteRead(FileState& state, Access& access, double begin, double bytes) {
   const double end = std::min(begin + bytes, state.size);
   if (begin < 0 || begin >= end) return;

@@ -151,6 +151,17 @@ class EstimateTest : public ::testing::Test {
     std::ranges::sort(calibration.cells, {}, &predict::Cell::key);
   }
 
+  // The time of the first read of new data, over that of other reads.
+  static double firstReadRatio(const predict::Calibration& calibration, const Access& access) {
+    const auto times = AccessTimes::learned(calibration, "cal.json", ModelKind::kTable);
+    EXPECT_TRUE(times) << times.failure().sentence;
+    Access first = access;
+    first.is_new = true;
+    EXPECT_TRUE(times->covers(first));
+    EXPECT_TRUE(times->isOnGrid(first));
+    return times->seconds(first) / times->seconds(access);
+  }
+
   omnio::test::TemporaryDirectory directory_;
   const predict::Calibration calibration_ = calibrationOf(test::samplesOf({}, 2, 30));
 };
@@ -416,17 +427,8 @@ TEST_F(EstimateTest, AddsWhatTheFirstReadOfNewDataCosts) {
   predict::Calibration calibration = calibration_;
   predict::CellKey key{
       .operation = CellOperation::kRead, .order = AccessOrder::kSequential, .bytes = 16384};
-  Access access{.operation = key.operation, .order = key.order, .bytes = 16384};
-  const auto ratio = [&] {
-    const auto times = AccessTimes::learned(calibration, "cal.json", ModelKind::kTable);
-    EXPECT_TRUE(times) << times.failure().sentence;
-    access.is_new = true;
-    EXPECT_TRUE(times->covers(access));
-    EXPECT_TRUE(times->isOnGrid(access));
-    const double first_s = times->seconds(access);
-    access.is_new = false;
-    return first_s / times->seconds(access);
-  };
+  const Access access{.operation = key.operation, .order = key.order, .bytes = 16384};
+  const auto ratio = [&] { return firstReadRatio(calibration, access); };
   EXPECT_EQ(ratio(), 1);  // as a document of before has it
   setCell(calibration, key, 100'000);
   key.is_new = true;
@@ -448,20 +450,12 @@ TEST_F(EstimateTest, KnowsNewDataOfASharedFile) {
   setCell(calibration, key, 100'000);
   key.order = AccessOrder::kStrided;
   setCell(calibration, key, 500'000);
-  Access access{.operation = key.operation,
-                .order = AccessOrder::kSequential,
-                .sharing = key.sharing,
-                .bytes = 16384,
-                .processes = 2};
-  const auto ratio = [&] {
-    const auto times = AccessTimes::learned(calibration, "cal.json", ModelKind::kTable);
-    EXPECT_TRUE(times) << times.failure().sentence;
-    access.is_new = true;
-    EXPECT_TRUE(times->covers(access));
-    const double first_s = times->seconds(access);
-    access.is_new = false;
-    return first_s / times->seconds(access);
-  };
+  const Access access{.operation = key.operation,
+                      .order = AccessOrder::kSequential,
+                      .sharing = key.sharing,
+                      .bytes = 16384,
+                      .processes = 2};
+  const auto ratio = [&] { return firstReadRatio(calibration, access); };
   EXPECT_EQ(ratio(), 1);
   key.is_new = true;
   setCell(calibration, key, 200'000);
