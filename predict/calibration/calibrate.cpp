@@ -16,11 +16,11 @@
 #include "core/base/printable.hpp"
 #include "core/base/progress.hpp"
 #include "core/base/text_table.hpp"
+#include "predict/calibration/access_memory.hpp"
 #include "predict/calibration/file_sizes.hpp"
 #include "predict/calibration/grid.hpp"
 #include "predict/calibration/sample.hpp"
 #include "predict/calibration/work_directory.hpp"
-#include "predict/calibration/worker.hpp"
 #include "predict/calibration/worker_pool.hpp"
 
 namespace omnio::predict {
@@ -186,6 +186,12 @@ base::Result<void> Calibrator::checkResumed() const {
   if (before.largest_bytes != settings_.largest_bytes) {
     return differs("--largest", before.largest_bytes, settings_.largest_bytes);
   }
+  if (!before.has_malloc_memory && before.cache != CacheState::kDirect) {
+    return base::failure(base::Code::kInvalid,
+                         "{}: it cannot be gone on with: its accesses moved memory on other "
+                         "boundaries than those of malloc; --force begins anew",
+                         shown(settings_.output));
+  }
   return {};
 }
 
@@ -231,6 +237,7 @@ base::Result<void> Calibrator::begin() {
     c_.sessions = 0;
   }
   c_.tool = settings_.tool;
+  c_.has_malloc_memory = true;
   c_.budget_ns = settings_.budget_ns;
   c_.reserved_ns = std::min(settings_.budget_ns / kTrainParts, kMostTrainNs);
   const std::int64_t kept = c_.reserved_ns + settings_.budget_ns / kCleanParts;
@@ -289,13 +296,13 @@ base::Result<void> Calibrator::begin() {
   grid_.shared_file_bytes = c_.shared_file_bytes;
   grid_.own_file_bytes = c_.own_file_bytes;
   planned_ = grid_;
-  if (const std::uint64_t buffers = c_.processes * kBufferBytes;
+  if (const std::uint64_t buffers = c_.processes * AccessMemory::allBytes();
       c_.target.memory_bytes > 0 && buffers > c_.target.memory_bytes / 2) {
     return base::failure(base::Code::kSystem,
                          "{}: too little memory for {} processes with {} each: the node has {}; "
                          "fewer --processes need less",
                          c_.target.path, c_.processes,
-                         base::humanBytes(static_cast<double>(kBufferBytes)),
+                         base::humanBytes(static_cast<double>(AccessMemory::allBytes())),
                          base::humanBytes(static_cast<double>(c_.target.memory_bytes)));
   }
   c_.clock_ns = clockNs();

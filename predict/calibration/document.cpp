@@ -167,6 +167,7 @@ class CalibrationReader {
     // Older ones have it not: their directories held only what was measured.
     out_.directory_names =
         static_cast<std::uint64_t>(object.integer("directory_names", {.least = 0}, 0));
+    out_.has_malloc_memory = object.flag("malloc_memory", false);
     out_.clock_ns = object.integer("clock_ns", kTime);
   }
 
@@ -417,6 +418,7 @@ void putHead(JsonWriter& json, const Calibration& c) {
   json.put("shared_file_bytes", c.shared_file_bytes);
   json.put("own_file_bytes", c.own_file_bytes);
   json.put("directory_names", c.directory_names);
+  if (c.has_malloc_memory) json.put("malloc_memory", true);
   json.put("clock_ns", c.clock_ns);
 }
 

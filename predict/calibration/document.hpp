@@ -159,6 +159,8 @@ struct Calibration {
   std::uint64_t shared_file_bytes = 0;
   std::uint64_t own_file_bytes = 0;
   std::uint64_t directory_names = 0;  // where names are made and removed, on average
+  // Memory of accesses began where malloc has it; on page boundaries for direct I/O.
+  bool has_malloc_memory = false;
   std::uint32_t rounds = 0;           // over all cells, which were completed
   std::int64_t clock_ns = 0;          // a reading of the clock; subtracted from all times
   std::vector<Reference> references;  // by time

@@ -86,20 +86,8 @@ Worker::Worker(std::string directory, std::uint32_t number, SharedArea& area, Wo
       slot_(slot),
       records_(records),
       stamp_(base::mixed(static_cast<std::uint64_t>(getpid()),
-                         static_cast<std::uint64_t>(monotonicNs()))) {
-  void* const memory = mmap(nullptr, kBufferBytes, PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-  if (memory == MAP_FAILED) return;
-  buffer_ = static_cast<char*>(memory);
-  for (std::uint64_t i = 0; i < kBufferBytes; i += sizeof(std::uint64_t)) {
-    const std::uint64_t word = base::mixed(stamp_, i);
-    std::memcpy(buffer_ + i, &word, sizeof word);
-  }
-}
-
-Worker::~Worker() {
-  if (buffer_ != nullptr) munmap(buffer_, kBufferBytes);
-}
+                         static_cast<std::uint64_t>(monotonicNs()))),
+      memory_(stamp_) {}
 
 void Worker::fail(const std::string& what, int error) {
   slot_.error = error;
@@ -171,18 +159,13 @@ void Worker::makeNew(char* data, std::uint64_t bytes) {
 // An application mostly has other memory for each access. The same each time would stay in the
 // processor's nearest cache.
 char* Worker::nextMemory(std::uint64_t bytes) {
-  constexpr std::uint64_t kLine = 64;
-  const std::uint64_t step = order().cache == CacheState::kDirect ? kBlock : kLine;
-  if (next_ + bytes > kBufferBytes) next_ = 0;
-  char* const memory = buffer_ + next_;
-  next_ += (bytes + step - 1) / step * step;
-  return memory;
+  return order().cache == CacheState::kDirect ? memory_.nextPages(bytes) : memory_.nextBlock(bytes);
 }
 
 void Worker::writePiece(int fd, std::uint64_t bytes, std::uint64_t offset,
                         const std::string& name) {
-  const char* const data = buffer_;
-  makeNew(buffer_, bytes);
+  char* const data = memory_.begin();
+  makeNew(data, bytes);
   for (std::uint64_t done = 0; done < bytes;) {
     const ssize_t moved = pwrite(fd, data + done, bytes - done, static_cast<off_t>(offset + done));
     if (moved < 0 && errno == EINTR) continue;
@@ -322,7 +305,7 @@ void Worker::prepareCache(int fd, const CellKey& key, std::uint64_t bytes) {
     return;
   }
   for (std::uint64_t at = 0; at < bytes && !area_.isOver(); at += kPiece) {
-    if (pread(fd, buffer_, kPiece, static_cast<off_t>(at)) <= 0) break;
+    if (pread(fd, memory_.begin(), kPiece, static_cast<off_t>(at)) <= 0) break;
   }
   slot_.resident_percent = residentPercent(fd, bytes);
   // Without the memory to keep the file, reading it again before each batch would not help.
@@ -418,8 +401,9 @@ void Worker::accessMore(int fd, CellOperation operation, const std::vector<std::
   const bool is_write = operation == CellOperation::kWrite;
   for (std::size_t i = 0; area_.finished.load() < key.processes && !area_.isOver(); ++i) {
     const std::int64_t offset = offsets[i % offsets.size()];
+    char* const buffer = nextMemory(key.bytes);
     const ssize_t moved =
-        is_write ? pwrite(fd, buffer_, key.bytes, offset) : pread(fd, buffer_, key.bytes, offset);
+        is_write ? pwrite(fd, buffer, key.bytes, offset) : pread(fd, buffer, key.bytes, offset);
     if (moved < 0) return;  // said by the processes that are measured
   }
 }

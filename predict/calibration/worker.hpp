@@ -7,12 +7,10 @@
 #include <vector>
 
 #include "core/base/file.hpp"
+#include "predict/calibration/access_memory.hpp"
 #include "predict/calibration/shared_area.hpp"
 
 namespace omnio::predict {
-
-// Each process has so much, as large as the largest access.
-inline constexpr std::uint64_t kBufferBytes = std::uint64_t{16} << 20;
 
 class Worker {
  public:
@@ -22,9 +20,8 @@ class Worker {
          std::span<AccessRecord> records);
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
-  ~Worker();
 
-  bool hasMemory() const { return buffer_ != nullptr; }
+  bool hasMemory() const { return memory_.isThere(); }
   // Carries out the order of the area. What failed is in the slot, and then all give up.
   void work();
 
@@ -80,11 +77,10 @@ class Worker {
   SharedArea& area_;
   WorkerSlot& slot_;
   const std::span<AccessRecord> records_;
-  char* buffer_ = nullptr;    // what is written; its random bytes do not compress
-  std::uint64_t next_ = 0;    // byte of it for the next access
   std::uint64_t names_ = 0;   // that nextName() has given
   bool is_kept_out_ = false;  // the page cache does not keep a file that was read
   std::uint64_t stamp_;       // of the last 4 KiB that were written; used once
+  AccessMemory memory_;
 };
 
 // How many percent of the first bytes of a file are in this node's page cache, by a sample of

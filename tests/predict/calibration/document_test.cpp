@@ -46,6 +46,7 @@ Calibration example() {
   c.shared_file_bytes = 1 << 28;
   c.own_file_bytes = 1 << 25;
   c.directory_names = 2048;
+  c.has_malloc_memory = true;
   c.rounds = 3;
   c.clock_ns = 21;
   c.references = {{.round = 0, .begin_ns = 5, .accesses = 16, .mean_ns = 1200, .median_ns = 1100},
