@@ -29,7 +29,7 @@ struct WorkOrder {
   std::uint64_t seed = 0;
   std::uint64_t shared_file_bytes = 0;
   std::uint64_t own_file_bytes = 0;
-  std::uint64_t names = 0;       // of kPrepare: in directories where names are made and removed
+  std::uint64_t names = 0;       // of kPrepare: in the directory of each process
   std::int64_t names_ns = 0;     // of kPrepare: the time that a process has for a directory of them
   std::int64_t deadline_ns = 0;  // of kPrepare: files stay smaller where it comes before their end
 };
@@ -51,7 +51,7 @@ struct alignas(64) WorkerSlot {
   std::int64_t writeback_ns = 0;
   double resident_percent = -1;  // of the file before reads; < 0: not known, or not looked at
   std::uint64_t own_bytes = 0;   // kPrepare: of the file of its own
-  std::uint64_t names = 0;       // kPrepare: that it left in directories
+  std::uint64_t names = 0;       // kPrepare: that it left in its own directory
   std::uint64_t shared_end = 0;  // kPrepare: the shared file has no gap of this process below this
 };
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <cstring>
 #include <iterator>
@@ -201,9 +202,12 @@ bool Worker::makeEmpty(const std::string& name) const {
 }
 
 // Names that stay there: in the directory of an application few names would be cheaper to find, to
-// add and to remove than many. Slow storage has fewer of them. All processes of the order come
-// here: where names have no room, each takes half of its own away, for what is measured.
-void Worker::fillWithNames(const std::string& folder, std::uint64_t names, std::int64_t time_ns) {
+// add and to remove than many. Slow storage has fewer of them: a half, a quarter and so on, so that
+// ext4's blocks of names are as full. All processes of the order come here: where names have no
+// room, each takes half of its own away at least, for what is measured. Returns how many this
+// process left.
+std::uint64_t Worker::fillWithNames(const std::string& folder, std::uint64_t names,
+                                    std::int64_t time_ns) {
   const auto name_of = [&](std::uint64_t i) {
     return fmt::format("{}/n{}.{:04}", folder, number_, i);
   };
@@ -219,9 +223,11 @@ void Worker::fillWithNames(const std::string& folder, std::uint64_t names, std::
     }
   }
   meet();
-  const std::uint64_t kept = area_.has_no_room.load() == 0 ? made : made / 2;
+  const std::uint64_t most = area_.has_no_room.load() == 0 ? made : made / 2;
+  std::uint64_t kept = names;
+  while (kept > most) kept /= 2;
   for (; made > kept; --made) unlink(pathOf(name_of(made - 1)).c_str());
-  slot_.names += made;
+  return kept;
 }
 
 void Worker::makeEntries(const std::string& folder) {
@@ -280,10 +286,11 @@ void Worker::prepare() {
   }
   slot_.shared_end =
       fill(kSharedFile, order().shared_file_bytes, number_, processes, order().deadline_ns);
-  slot_.names = 0;
-  fillWithNames(ownName("names"), order().names, order().names_ns);
+  slot_.names = fillWithNames(ownName("names"), order().names, order().names_ns);
   if (processes > 1) {
-    fillWithNames(kSharedFolder, (order().names + processes - 1) / processes, order().names_ns);
+    // More processes add more names at once.
+    const std::uint64_t names = order().names * std::bit_ceil((processes + 1) / 2);
+    fillWithNames(kSharedFolder, (names + processes - 1) / processes, order().names_ns);
   }
   meet();
 }

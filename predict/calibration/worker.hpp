@@ -47,7 +47,7 @@ class Worker {
   void writeBack(int fd, std::uint64_t bytes, const std::string& name);
   bool makeEmpty(const std::string& name) const;
   void makeEntries(const std::string& folder);
-  void fillWithNames(const std::string& folder, std::uint64_t names, std::int64_t time_ns);
+  std::uint64_t fillWithNames(const std::string& folder, std::uint64_t names, std::int64_t time_ns);
 
   bool isOf(FileSharing sharing) const { return order().key.sharing == sharing; }
   bool isFirst() const { return number_ == 0; }
