@@ -19,8 +19,7 @@ std::uint64_t addressOf(const void* place) { return reinterpret_cast<std::uintpt
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they have a malloc of theirs
 TEST(AccessMemory, BlocksBeginWhereMallocHasThem) {
-  // What a program has freed makes malloc take larger blocks from its heap too. Not so from here
-  // on.
+  // After a large block was freed, malloc would take others of its size from the heap.
   ASSERT_EQ(mallopt(M_MMAP_THRESHOLD, kLarge / 8), 1);
   AccessMemory memory(1);
   ASSERT_TRUE(memory.isThere());
@@ -31,7 +30,7 @@ TEST(AccessMemory, BlocksBeginWhereMallocHasThem) {
   for (const std::uint64_t bytes : {1, 24, 25, 100, 4096, 100'000}) {
     AccessMemory other(1);
     ASSERT_TRUE(other.isThere());
-    // What malloc can use of a block, and the size before the next one.
+    // The next block begins after the bytes that can be used of this one, and its own size.
     const std::unique_ptr<void, decltype(&std::free)> block(std::malloc(bytes), &std::free);
     const std::uint64_t distance = malloc_usable_size(block.get()) + 8;
     const std::uint64_t first = addressOf(other.nextBlock(bytes));
