@@ -54,7 +54,8 @@ def main():
     parser = argparse.ArgumentParser(description="How well operations of programs are predicted.")
     parser.add_argument("--only", default="", help="names of programs, with commas between them")
     parser.add_argument("--keep", default="", help="the directory where traces stay")
-    parser.add_argument("--build", default=BUILD, help="the build to measure (build/release)")
+    parser.add_argument("--build", type=os.path.abspath, default=BUILD,
+                        help="the build to measure (build/release)")
     chosen = parser.parse_args()
     os.environ.setdefault("OMNIO_TEST_BIN", os.path.join(chosen.build, "cli", "omnio"))
     os.environ.setdefault("OMNIO_TEST_PROGRAMS", os.path.join(chosen.build, "tests", "programs"))

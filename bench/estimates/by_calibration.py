@@ -138,7 +138,8 @@ def main():
     parser.add_argument("--program", action="append", choices=list(PROGRAMS))
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--budget", default="3m")
-    parser.add_argument("--build", default=os.path.join(TOP, "build", "release"))
+    parser.add_argument("--build", type=os.path.abspath,
+                        default=os.path.join(TOP, "build", "release"))
     parser.add_argument("--results", default=os.path.join(TOP, "build", "by_calibration.jsonl"))
     parser.add_argument("--table", action="store_true")
     words = parser.parse_args()

@@ -75,7 +75,8 @@ def main():
     parser.add_argument("--slower", type=float, default=20)
     parser.add_argument("--call-us", type=int, default=5000)
     parser.add_argument("--seconds", type=float, default=3)
-    parser.add_argument("--build", default=os.path.join(TOP, "build", "release"))
+    parser.add_argument("--build", type=os.path.abspath,
+                        default=os.path.join(TOP, "build", "release"))
     words = parser.parse_args()
     if words.runs < 2:
         parser.error("--runs has to be 2 or more: one run has no interval")

@@ -308,7 +308,8 @@ def main():
     parser.add_argument("--program", action="append", choices=list(PROGRAMS))
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=5)
-    parser.add_argument("--build", default=os.path.join(TOP, "build", "release"))
+    parser.add_argument("--build", type=os.path.abspath,
+                        default=os.path.join(TOP, "build", "release"))
     parser.add_argument("--results", default=os.path.join(TOP, "build", "estimates.jsonl"))
     parser.add_argument("--ior-runs", type=int, help="at most so many by IOR (as --runs)")
     parser.add_argument("--no-ior", action="store_true")
