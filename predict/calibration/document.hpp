@@ -158,7 +158,7 @@ struct Calibration {
   std::uint64_t largest_bytes = 0;  // of an access
   std::uint64_t shared_file_bytes = 0;
   std::uint64_t own_file_bytes = 0;
-  std::uint64_t directory_names = 0;  // where names are made and removed, on average
+  std::uint64_t directory_names = 0;  // kept in the directory of each process, on average
   // Memory of accesses began where malloc has it; on page boundaries for direct I/O.
   bool has_malloc_memory = false;
   std::uint32_t rounds = 0;           // over all cells, which were completed
