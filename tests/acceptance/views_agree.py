@@ -12,7 +12,7 @@ import shutil
 import sys
 
 import compare_strace
-from omnio_testing import Checks, WorkDirectory, defaultFilters, emptied, omnio, run, stats, trace
+from omnio_testing import Checks, WorkDirectory, defaultFilters, emptied, omnio, program, run, stats, trace
 from real_program_cases import HDF5, writeHdf5
 from report_page import checkData, made
 
@@ -78,12 +78,8 @@ def checkStraced(checks, work, case):
 
 
 def checkGenerated(checks, work):
-    maker = os.environ.get("OMNIO_TEST_MAKE_TRACE")
-    if not maker or not os.path.exists(maker):
-        checks.skip("generated", "this build has no benchmarks")
-        return
     to = os.path.join(work, "generated.trace")
-    result = run([maker, "--make", to, "200000", "64", "8"])
+    result = run([program("make_trace"), to, "200000", "64", "8"])
     checks.equal(result.status, 0, f"generated: {result}")
     document = stats(to, "--by", "thread")
     checks.equal(len(document["groups"]), 64 * 8, "threads")
