@@ -1,34 +1,66 @@
-# omnio_add_unit_tests(<target> SOURCES <file>... LINK <library>... [TSAN])
+# omnio_add_unit_tests(<target> SOURCES <file>... LINK <library>... [TSAN] [MOMENT] [QUICK]
+#                      [COST <seconds>])
 #
-# A GoogleTest program, each of its tests known to ctest by its own name and labelled `unit`. In a
-# build with a sanitizer the program is one test. TSAN says that threads meet in it: in a build with
-# the thread sanitizer the label is `tsan`.
+# A GoogleTest program, which is one test of ctest: `<program> --gtest_filter=Suite.Name` runs one
+# of its tests by hand. Labels:
+#   unit    always, but in a build with the thread sanitizer
+#   tsan    TSAN says that threads meet in it: its label in a build with the thread sanitizer
+#   moment  MOMENT says that it has processes, threads that race, clocks or signals, so that a
+#           failure may come and go: `scripts/test.sh --repeat 10 --busy --label moment`
+#   quick   QUICK says that scripts/test.sh runs it under the sanitizers without --all too: in the
+#           build with the thread sanitizer if it has TSAN, in the other one always
 #
-# omnio_is_unit_test(<target>): the target omnio_unit_tests builds it, with what it depends on alone.
-include(GoogleTest)
+# omnio_is_unit_test(<target> [QUICK]): the target omnio_unit_tests builds it, with what it depends
+# on alone, and omnio_quick_tests builds what is QUICK.
+#
+# omnio_test_time(<test> <seconds>): what it takes on a quiet machine. ctest begins with what takes
+# longest, and ends a test after twenty times that, but after five minutes at least: other work
+# on the machine fails no test, and one that hangs does not hold up the others.
+function(omnio_test_time test seconds)
+  math(EXPR timeout "20 * ${seconds}")
+  if(timeout LESS 300)
+    set(timeout 300)
+  endif()
+  set_tests_properties(${test} PROPERTIES COST ${seconds} TIMEOUT ${timeout})
+endfunction()
+
+# The target of that name, made by the first who asks, builds the program too.
+function(omnio_built_by group target)
+  if(NOT TARGET ${group})
+    add_custom_target(${group})
+  endif()
+  add_dependencies(${group} ${target})
+endfunction()
 
 function(omnio_is_unit_test target)
-  if(NOT TARGET omnio_unit_tests)
-    add_custom_target(omnio_unit_tests)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "QUICK" "" "")
+  omnio_built_by(omnio_unit_tests ${target})
+  if(arg_QUICK AND NOT OMNIO_SANITIZE STREQUAL "thread")
+    omnio_built_by(omnio_quick_tests ${target})
   endif()
-  add_dependencies(omnio_unit_tests ${target})
 endfunction()
 
 function(omnio_add_unit_tests target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "TSAN" "" "SOURCES;LINK")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "TSAN;MOMENT;QUICK" "COST" "SOURCES;LINK")
   add_executable(${target} ${arg_SOURCES})
   target_link_libraries(${target} PRIVATE ${arg_LINK} omnio_host_options GTest::gtest_main)
 
-  set(label unit)
-  omnio_is_unit_test(${target})
+  set(labels unit)
+  set(quick "")
+  if(arg_QUICK)
+    set(quick QUICK)
+  endif()
+  omnio_is_unit_test(${target} ${quick})
   if(OMNIO_SANITIZE STREQUAL "thread")
     if(arg_TSAN)
-      set(label tsan)
+      set(labels tsan)
       # The thread sanitizer's tests need a small part of the tree.
-      if(NOT TARGET omnio_tsan_tests)
-        add_custom_target(omnio_tsan_tests)
+      omnio_built_by(omnio_tsan_tests ${target})
+      if(arg_QUICK)
+        omnio_built_by(omnio_quick_tests ${target})
       endif()
-      add_dependencies(omnio_tsan_tests ${target})
+    else()
+      set(arg_QUICK OFF)
     endif()
     # The sanitizer of GCC 12 cannot start where the kernel spreads addresses over more than 28
     # bits, so addresses are not spread where that can be asked for. Some containers forbid it.
@@ -43,11 +75,20 @@ function(omnio_add_unit_tests target)
       endif()
     endif()
   endif()
-  if(OMNIO_SANITIZE)
-    # A sanitizer takes longer to start than most tests take.
-    add_test(NAME ${target} COMMAND ${target})
-    set_tests_properties(${target} PROPERTIES LABELS ${label} TIMEOUT 600)
-  else()
-    gtest_discover_tests(${target} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${label} TIMEOUT 120)
+  if(arg_MOMENT)
+    list(APPEND labels moment)
   endif()
+  if(arg_QUICK AND OMNIO_SANITIZE)
+    list(APPEND labels quick)
+  endif()
+  # A process for each test would take longer to start than most of them take.
+  add_test(NAME ${target} COMMAND ${target} --gtest_brief=1)
+  set_tests_properties(${target} PROPERTIES LABELS "${labels}")
+  if(NOT arg_COST)
+    set(arg_COST 5)
+  endif()
+  if(OMNIO_SANITIZE)
+    math(EXPR arg_COST "6 * ${arg_COST}")
+  endif()
+  omnio_test_time(${target} ${arg_COST})
 endfunction()

@@ -16,8 +16,9 @@ build=(g++ cmake ninja-build pkg-config git python3
 # hosts as network namespaces, small file systems that fill up, a file system of our own.
 # Shells and readers of manual pages, for completion and man pages.
 # A browser for the report page; what drives it follows below.
+# clang for the fuzz targets.
 # Real programs that a small Debian lacks; Java and h5py are tested where they are installed.
-tests=(gfortran strace iproute2 e2fsprogs xfsprogs clang-format python3-jsonschema
+tests=(gfortran strace iproute2 e2fsprogs xfsprogs clang-format clang libclang-rt-dev python3-jsonschema
        hdf5-tools fio protobuf-compiler rsync sqlite3 zstd fuse3 libfuse3-dev
        glusterfs-server glusterfs-client
        chromium
