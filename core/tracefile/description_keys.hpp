@@ -9,6 +9,7 @@
 
 #include "core/base/integers.hpp"
 #include "core/tracefile/process.hpp"
+#include "core/wire/definition.hpp"
 
 namespace omnio::tracefile {
 

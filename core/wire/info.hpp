@@ -2,6 +2,8 @@
 // one's.
 #pragma once
 
+#include <cstddef>
+
 namespace omnio::wire::info {
 
 inline constexpr char kHost[] = "host";

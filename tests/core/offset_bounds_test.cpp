@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <random>
 
+#include "tests/core/trace_builder.hpp"
+
 namespace omnio {
 namespace {
 

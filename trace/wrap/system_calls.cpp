@@ -16,6 +16,7 @@
 #include <sys/uio.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+#include <utime.h>
 
 #include <array>
 #include <cstdint>
