@@ -26,6 +26,7 @@ void Counts::ends(const Served& served) {
   ++kind.requests;
   kind.failed += served.error != 0;
   kind.service_ns += served.end_ns - served.begin_ns;
+  kind.planned_ns += served.planned_ns;
   if (served.kind == Kind::Read) bytes_read_ += served.bytes;
   if (served.kind == Kind::Write) bytes_written_ += served.bytes;
   busy_until_ns_ = std::max(busy_until_ns_, served.end_ns);
@@ -52,7 +53,7 @@ std::int64_t Counts::microsecondsLate(std::uint64_t percent) const {
 
 std::string Counts::json() const {
   const std::lock_guard lock(mutex_);
-  std::string requests, failed, service;
+  std::string requests, failed, service, planned;
   for (const KindRow& row : kKinds) {
     const OfKind& kind = kinds_[indexOf(row.kind)];
     const std::string begin =
@@ -60,9 +61,11 @@ std::string Counts::json() const {
     requests += begin + std::to_string(kind.requests);
     failed += begin + std::to_string(kind.failed);
     service += begin + microseconds(kind.service_ns);
+    planned += begin + microseconds(kind.planned_ns);
   }
   return "{\"requests\": {" + requests + "}, \"failed\": {" + failed + "}, \"service_us\": {" +
-         service + "}, \"bytes_read\": " + std::to_string(bytes_read_) +
+         service + "}, \"planned_us\": {" + planned +
+         "}, \"bytes_read\": " + std::to_string(bytes_read_) +
          ", \"bytes_written\": " + std::to_string(bytes_written_) +
          ", \"busy_us\": " + microseconds(busy_ns_) +
          ", \"late_us\": {\"median\": " + std::to_string(microsecondsLate(50)) +

@@ -19,6 +19,7 @@ struct Served {
   std::int64_t begin_ns = 0;     // the arrival, or the beginning of its turn
   std::int64_t end_ns = 0;       // just before the reply
   std::int64_t deadline_ns = 0;  // the time at which the reply was due
+  std::int64_t planned_ns = 0;   // what it takes when nothing else is served
   bool overran = false;          // the call on the backing file system ended after the deadline
 };
 
@@ -37,6 +38,7 @@ class Counts {
     std::uint64_t requests = 0;
     std::uint64_t failed = 0;
     std::int64_t service_ns = 0;
+    std::int64_t planned_ns = 0;
   };
 
   mutable std::mutex mutex_;

@@ -135,11 +135,13 @@ Service::Service(Pace& pace, Kind kind)
 }
 
 void Service::waitForReply(int error, std::uint64_t bytes) {
-  std::int64_t deadline_ns = begin_ns_;
+  std::int64_t deadline_ns = begin_ns_, planned_ns = 0;
   if (paced_) {
-    deadline_ns = pace_.options_.one_at_a_time ? begin_ns_ + pace_.channel_.transferTime(bytes)
-                                               : pace_.channel_.transfer(begin_ns_, bytes);
-    deadline_ns += pace_.latencyOf(kind_);
+    const std::int64_t latency_ns = pace_.latencyOf(kind_);
+    planned_ns = latency_ns + pace_.channel_.transferTime(bytes);
+    deadline_ns = pace_.options_.one_at_a_time
+                      ? begin_ns_ + planned_ns
+                      : pace_.channel_.transfer(begin_ns_, bytes) + latency_ns;
   }
   const std::int64_t called_ns = now();
   pace_.sleepUntil(deadline_ns);
@@ -150,6 +152,7 @@ void Service::waitForReply(int error, std::uint64_t bytes) {
                       .begin_ns = begin_ns_,
                       .end_ns = now(),
                       .deadline_ns = deadline_ns,
+                      .planned_ns = planned_ns,
                       .overran = deadline_ns > begin_ns_ && called_ns > deadline_ns});
 }
 
