@@ -4,7 +4,8 @@ the time it waited for a late peer, its own cost) is what the program c_order ac
 Each event lies within the program's own times of its call. What a call waited for, by the program's
 account, are the first calls of others that have a part of it: from its start until the last of those
 came, as far as the call lasted that long. With the times of their events in the trace that is a sum,
-and has to be right to the nanosecond, however busy the machine is.
+and has to be right to the nanosecond, however busy the machine is. A call that need not wait, such as
+a small send, may seem to have waited for those of the same message that came before it ended.
 
   mpi_order.py [CASE...]    cases of c_order, by one of the two flavours in turn, or by both with
                             OMNIO_TEST_ALL_FLAVOURS=1
@@ -23,6 +24,7 @@ CASES = {"ring": 4, "producer": 4, "workers": 4, "halo": 4, "persistent": 4, "pr
          "windows": 4, "threads": 2, "large": 4, "same_tag": 2}
 FLAVOURS = ("mpi", "hybrid")
 SUMMARY = "summary"
+CLOCKS_NS = 2000  # how exactly the trace's counter is translated into the time of the program's clock
 # Messages of threads that race with each other wait for whom they happen to.
 RACING = ("same", "warm.same")
 MESSAGES = tuple("MPI_" + name for name in (
@@ -137,7 +139,7 @@ def compareMatch(checks, name, matched):
             checks.equal(event.get("comm", {}).get("size"), call.size, f"{what}: size of its group")
 
 
-def compareTimes(checks, name, matched):
+def compareTimes(checks, name, ranks, matched):
     first = {}  # (rank, part): start of its first event
     for call, event in matched:
         for part in call.names:
@@ -146,16 +148,22 @@ def compareTimes(checks, name, matched):
     waits = 0
     for call, event in matched:
         start, end = event["start_ns"], event["end_ns"]
-        checks.that(call.start_ns <= start <= end <= call.end_ns,
+        checks.that(call.start_ns - CLOCKS_NS <= start <= end <= call.end_ns + CLOCKS_NS,
                     f"{name}: {call}: from {start} to {end}, by its own account from {call.start_ns} to "
                     f"{call.end_ns}")
         if call.races():
             continue
-        came = [first[other, part[0]] for part in call.parts for other in part[1:]]
-        waited = max([start] + [moment for moment in came if moment <= end]) - start
-        waits += waited > 0
-        checks.equal((event["waited_ns"], event["own_ns"]), (waited, end - start - waited),
-                     f"{name}: {call}: waiting and own cost")
+        needed = [first[other, part[0]] for part in call.parts for other in part[1:]]
+        all_came = [first[other, name] for name in call.names for other in range(ranks)
+                    if (other, name) in first and other != call.rank]
+        allowed = []
+        for came in (needed, all_came):
+            waited = max([start] + [moment for moment in came if moment <= end]) - start
+            allowed.append((waited, end - start - waited))
+        waits += event["waited_ns"] > 0
+        checks.that((event["waited_ns"], event["own_ns"]) in allowed,
+                    f"{name}: {call}: waiting and own cost: got {event['waited_ns']} and "
+                    f"{event['own_ns']} ns, wanted one of {allowed}")
     return waits
 
 
@@ -197,7 +205,7 @@ def compareCase(checks, case, flavour, work):
               not in ("MPI_Init_thread", "MPI_Finalize", "(completed)")]
     matched = pairs(checks, name, calls, events)
     compareMatch(checks, name, matched)
-    waits = compareTimes(checks, name, matched)
+    waits = compareTimes(checks, name, ranks, matched)
     compareSummary(checks, name, summary, calls)
     print(f"{name}: {len(matched)} calls, {waits} of them waited", flush=True)
 

@@ -19,7 +19,7 @@ namespace {
 
 using calls::CallId;
 
-constexpr std::uint64_t kToken = 0x5741545354415453;
+constexpr std::uint64_t kFirstToken = 0x5741545354415453;
 
 // One thread's log: it writes, reads and seeks in files that it changes every few events.
 class LogWriter {
@@ -72,7 +72,7 @@ class LogWriter {
 
  private:
   void beginChunk() {
-    header_ = {.token = kToken + rank_,
+    header_ = {.token = kFirstToken + rank_,
                .log = log_,
                .thread = log_,
                .tid = 100 + log_,
@@ -119,7 +119,7 @@ void makeRegularTrace(const std::filesystem::path& directory, const RegularShape
   for (std::uint32_t rank = 0; rank < shape.ranks; ++rank) {
     std::ofstream out(directory / fmt::format("host.{}.0.omnio", 1 + rank), std::ios::binary);
     std::string block(wire::kContainerHeaderBytes, '\0');
-    const std::uint64_t token = kToken + rank;
+    const std::uint64_t token = kFirstToken + rank;
     wire::ContainerHeader header{
         .token = token, .pid = 1 + rank, .begin = {500, 500, 1'000'000'500}};
     wire::stamp(header);
