@@ -1,6 +1,7 @@
 // Threads change the same state of the runtime at the same moment: its start, descriptors that
 // some close, open and duplicate while others record on them, stopping and starting. Meant for the
 // thread sanitizer; what is recorded is looked at all the same.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <atomic>
 #include <barrier>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -119,9 +121,130 @@ TEST_F(Races, TheSameDescriptors) {
   EXPECT_TRUE(trace.wholeness.whole) << trace.trouble();
   EXPECT_GT(trace.events.size(), 0U);
   for (const test::RecordedEvent& event : trace.events) {
+    // One that was closed after it was looked up, and before it was recorded on.
     if (event.handle.empty() || event.handle == "?") continue;
     EXPECT_NE(std::find(names.begin(), names.end(), event.handle), names.end()) << event.handle;
   }
+}
+
+// The place of a handle that is made now is among the first ones as long as none is lost.
+std::uint32_t highestOfNewHandles(const std::filesystem::path& file) {
+  constexpr int kHandles = 64;
+  std::uint32_t highest = 0;
+  for (int i = 0; i < kHandles; ++i) {
+    highest = std::max(highest, lookUp(test::openRecorded(file)).place());
+  }
+  return highest;
+}
+
+TEST_F(Races, ADescriptorThatAllUseFirst) {
+  constexpr int kRounds = 200;
+  constexpr std::uint32_t kFew = 120;  // fewer than the rounds, more than the new handles
+  const auto nameOf = [this](int round) {
+    // Some longer than a handle holds by itself.
+    const std::string name = std::to_string(round);
+    return (directory_ / (round % 2 == 0 ? name : std::string(220, 'x') + name)).native();
+  };
+  traced([&] {
+    std::vector<std::array<Entry, kThreads>> found(kRounds);
+    std::barrier meet(kThreads);
+    int fd = -1;
+    together([&](int t) {
+      for (int round = 0; round < kRounds; ++round) {
+        if (t == 0) {
+          fd = static_cast<int>(rawSyscall(SYS_openat, AT_FDCWD, address(nameOf(round).c_str()),
+                                           O_CREAT | O_RDWR | O_CLOEXEC, 0644));
+        }
+        meet.arrive_and_wait();
+        const Entry entry = find(fd);
+        found[static_cast<std::size_t>(round)][static_cast<std::size_t>(t)] = entry;
+        test::recordSeek(entry, round);
+        meet.arrive_and_wait();
+        if (t != 0) continue;
+        releaseHandle(takeOut(fd));
+        rawSyscall(SYS_close, fd);
+      }
+    });
+    std::size_t others = 0;
+    for (const auto& of_round : found) {
+      EXPECT_TRUE(of_round[0].isTraced());
+      for (const Entry entry : of_round) others += entry.word() == of_round[0].word() ? 0 : 1;
+    }
+    EXPECT_EQ(others, 0U) << "threads that had another handle";
+    EXPECT_LT(highestOfNewHandles(directory_ / "later"), kFew);
+    finish(wire::AccountState::kEnded);
+    EXPECT_EQ(process.events_lost.load(), 0U);
+  });
+  const test::RecordedTrace trace = read();
+  EXPECT_TRUE(trace.wholeness.whole) << trace.trouble();
+  EXPECT_EQ(trace.events.size(), static_cast<std::size_t>(kRounds * kThreads));
+  std::size_t wrong = 0;
+  for (const test::RecordedEvent& event : trace.events) {
+    wrong += event.handle == nameOf(static_cast<int>(event.numbers[1])) ? 0 : 1;
+  }
+  EXPECT_EQ(wrong, 0U) << "events that name another file, or none";
+}
+
+// While one thread finds out what an inherited descriptor is, another gives its number to a file
+// that it has opened: what was opened last stays.
+TEST_F(Races, ADescriptorThatIsOpenedWhileOthersFindOutWhatItIs) {
+  constexpr int kRounds = 200;
+  traced([&] {
+    const std::string old_name = (directory_ / "old").native();
+    const std::string new_name = (directory_ / "new").native();
+    const int opened = open(new_name.c_str(), O_CREAT | O_RDWR, 0644);
+    std::barrier meet(kThreads);
+    int fd = -1;
+    std::size_t wrong = 0;
+    together([&](int t) {
+      for (int round = 0; round < kRounds; ++round) {
+        if (t == 0) {
+          fd = static_cast<int>(rawSyscall(SYS_openat, AT_FDCWD, address(old_name.c_str()),
+                                           O_CREAT | O_RDWR | O_CLOEXEC, 0644));
+        }
+        meet.arrive_and_wait();
+        if (t == 0) {
+          rawSyscall(SYS_dup3, opened, fd, O_CLOEXEC);
+          openHandle(fd, {.directory = {}, .name = new_name}, O_RDWR);
+        } else {
+          find(fd);
+        }
+        meet.arrive_and_wait();
+        if (t != 0) continue;
+        wrong += pathOf(infoOf(lookUp(fd))) == new_name ? 0 : 1;
+        releaseHandle(takeOut(fd));
+        rawSyscall(SYS_close, fd);
+      }
+    });
+    EXPECT_EQ(wrong, 0U);
+  });
+}
+
+TEST_F(Races, TheWorkingDirectory) {
+  constexpr int kRounds = 300;
+  const std::filesystem::path directories[] = {directory_ / "a",
+                                               directory_ / std::string(200, 'b')};
+  for (const auto& one : directories) std::filesystem::create_directory(one);
+  traced([&] {
+    ASSERT_EQ(chdir(directories[0].c_str()), 0);
+    std::atomic<int> wrong{0};
+    together([&](int) { wrong += workingDirectory() == directories[0].native() ? 0 : 1; });
+    EXPECT_EQ(wrong.load(), 0);
+    std::barrier meet(kThreads);
+    together([&](int t) {
+      for (int round = 0; round < kRounds; ++round) {
+        meet.arrive_and_wait();
+        // As the wrapper of chdir does. Which of the two comes last is not known.
+        if (t < 2) {
+          rawSyscall(SYS_chdir, address(directories[t].c_str()));
+          workingDirectoryChanged();
+        }
+        meet.arrive_and_wait();
+        if (t == 0) wrong += workingDirectory() == std::filesystem::current_path().native() ? 0 : 1;
+      }
+    });
+    EXPECT_EQ(wrong.load(), 0) << "rounds after which another directory was known";
+  });
 }
 
 TEST_F(Races, StoppingAndStarting) {

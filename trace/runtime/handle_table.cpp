@@ -91,13 +91,39 @@ std::atomic<std::uint32_t> next_handle{1};
 
 HandleInfo& info(std::uint32_t place) { return *reinterpret_cast<HandleInfo*>(infos.at(place)); }
 
-void setEntry(int fd, Entry entry) {
+// The word of the descriptor, whose page is made when there is none; nullptr of no descriptor, of
+// one beyond the table, and when memory runs out.
+std::atomic<std::uint64_t>* madeWordOf(int fd) {
   const unsigned page = static_cast<unsigned>(fd) >> detail::kPageBits;
-  if (page >= detail::kPages) return;  // no descriptor, or one beyond the table
+  if (page >= detail::kPages) return nullptr;
   mappedOnce(detail::pages[page], sizeof(detail::Page));
-  std::atomic<std::uint64_t>* const word = wordOf(fd);
-  if (word == nullptr) return;  // no memory
+  return wordOf(fd);
+}
+
+// The descriptor means this from now on, whatever it meant before: the kernel has given its number
+// to a new open file.
+void setEntry(int fd, Entry entry) {
+  std::atomic<std::uint64_t>* const word = madeWordOf(fd);
+  if (word == nullptr) return;
   releaseHandle(Entry(word->exchange(entry.word(), std::memory_order_acq_rel)));
+}
+
+// What was found out about a descriptor that was not known. Several threads may find it out at the
+// same moment: the first one's entry stays, and the others give their own up for it. (Were it
+// replaced, the first thread would go on to record with a handle that has ended.) Returns the entry
+// that holds; an unknown one when memory runs out.
+Entry settleEntry(int fd, Entry entry) {
+  std::atomic<std::uint64_t>* const word = madeWordOf(fd);
+  std::uint64_t there = Entry().word();
+  if (word != nullptr &&
+      word->compare_exchange_strong(there, entry.word(), std::memory_order_acq_rel)) {
+    return entry;
+  }
+  if (word == nullptr && entry.isTraced()) {
+    process.events_lost.fetch_add(1, std::memory_order_relaxed);
+  }
+  releaseHandle(entry);
+  return Entry(there);
 }
 
 struct FileFacts {
@@ -162,15 +188,16 @@ void copyPath(HandleInfo& to, const wire::PathParts& path) {
   std::memcpy(out + raw, path.name.data(), bytes - raw);
 }
 
-// A handle with all its facts, put in the descriptor's place. `complete` fills what is special.
+// A handle with all its facts, which no descriptor has yet. `complete` fills what is special. When
+// memory runs out, the entry is unknown, and it is tried again with the next call.
 template <typename Complete>
 Entry makeHandle(int fd, const wire::PathParts& path, const FileFacts& facts, Complete complete) {
   const std::uint32_t place = infos.take();
-  if (place == 0) {  // no memory: unknown, and tried again with the next call
+  if (place == 0) {
     process.events_lost.fetch_add(1, std::memory_order_relaxed);
-    setEntry(fd, Entry());
     return Entry();
   }
+  noticeFork();  // its parent may give the same number to a file of its own
   HandleInfo& i = info(place);
   const std::uint32_t handle = next_handle.fetch_add(1, std::memory_order_relaxed);
   i.fd = fd;
@@ -185,9 +212,7 @@ Entry makeHandle(int fd, const wire::PathParts& path, const FileFacts& facts, Co
   copyPath(i, path);
   complete(i);
   i.handle.store(handle, std::memory_order_release);
-  const Entry entry(handle, place);
-  setEntry(fd, entry);
-  return entry;
+  return Entry(handle, place);
 }
 
 // The path as the kernel knows it, read into a block of the pool of long paths, since the calling
@@ -230,10 +255,7 @@ Entry adopt(int fd) {
   if (fd < 0 || !isActive() || isVforkChild() || isOwnDescriptor(fd)) return Entry();
   FileFacts facts;
   if (!factsOf(fd, facts)) return Entry();  // not open
-  if (facts.kind == wire::FileKind::kOther) {
-    markNotTraced(fd);
-    return Entry::notTraced();
-  }
+  if (facts.kind == wire::FileKind::kOther) return settleEntry(fd, Entry::notTraced());
   const std::uint32_t block = long_paths.take();
   if (block == 0) {  // the same: the call that asks will not be recorded
     process.events_lost.fetch_add(1, std::memory_order_relaxed);
@@ -247,11 +269,9 @@ Entry adopt(int fd) {
       const long flags = rawSyscall(SYS_fcntl, fd, F_GETFL);
       i.open_flags = flags > 0 ? static_cast<std::uint32_t>(flags) : 0;
     });
-  } else {
-    markNotTraced(fd);
   }
   long_paths.give(block);
-  return entry;
+  return entry.isKnown() ? settleEntry(fd, entry) : entry;
 }
 
 void adoptAll() {
@@ -280,7 +300,9 @@ Entry openHandle(int fd, const wire::PathParts& path, std::uint32_t open_flags) 
     return Entry::notTraced();
   }
   const auto complete = [open_flags](HandleInfo& i) { i.open_flags = open_flags; };
-  return makeNamedHandle(fd, fd, path, facts, complete);
+  const Entry entry = makeNamedHandle(fd, fd, path, facts, complete);
+  setEntry(fd, entry);
+  return entry;
 }
 
 namespace {
@@ -323,7 +345,7 @@ Entry duplicateHandle(int fd, Entry source) {
   const RacingRead racing;
   const HandleInfo& from = infoOf(source);
   const FileFacts facts{.kind = from.kind, .device = from.device, .inode = from.inode};
-  return makeHandle(fd, partsOf(from), facts, [&from, source](HandleInfo& i) {
+  const Entry entry = makeHandle(fd, partsOf(from), facts, [&from, source](HandleInfo& i) {
     const std::uint32_t own_description = i.description;
     i.origin = wire::Origin::kDuplicated;
     i.description = from.description;
@@ -336,6 +358,8 @@ Entry duplicateHandle(int fd, Entry source) {
     if (i.long_path != 0) long_paths.give(i.long_path);
     copyPath(i, {.directory = {}, .name = "?"});
   });
+  setEntry(fd, entry);
+  return entry;
 }
 
 void markNotTraced(int fd) { setEntry(fd, Entry::notTraced()); }
@@ -381,6 +405,10 @@ namespace {
 // Directories take turns in a few places, so that a thread that still reads an earlier one reads
 // bytes that stay. A thread reads bytes that are being written (see RacingRead) only when others
 // change directory kPlaces times during one of its relative opens.
+//
+// Each look at the directory has a number of its own, so that no two threads fill one place. The
+// highest number is the newest directory: the kernel was asked after the number was taken, and a
+// number is taken after the change of directory that it is for.
 constexpr unsigned kPlaces = 16;
 constexpr std::size_t kMaxDirectory = 4096;
 
@@ -390,8 +418,8 @@ struct Directory {
 };
 
 Directory places[kPlaces];
-std::atomic<unsigned> turn{0};  // place of the current directory is turn % kPlaces
-std::atomic<bool> is_known{false};
+std::atomic<unsigned> looks{0};  // numbers taken
+std::atomic<unsigned> last{0};   // place of the current directory is last % kPlaces; 0: not known
 
 // Stands for a directory that is itself left out, or no directory: what is relative to it is left
 // out as well.
@@ -413,8 +441,8 @@ void workingDirectoryIsOwn() {
 
 void workingDirectoryChanged() {
   if (thread.own_directory != nullptr) return;  // asked for when it is needed
-  const unsigned next = turn.load(std::memory_order_relaxed) + 1;
-  Directory& place = places[next % kPlaces];
+  const unsigned number = looks.fetch_add(1, std::memory_order_acq_rel) + 1;
+  Directory& place = places[number % kPlaces];
   const long bytes = rawSyscall(SYS_getcwd, address(place.path), kMaxDirectory);
   if (bytes > 1 && place.path[0] == '/') {
     place.bytes = static_cast<std::size_t>(bytes) - 1;  // the kernel counts the NUL
@@ -422,8 +450,11 @@ void workingDirectoryChanged() {
     std::memcpy(place.path, "?", 2);  // removed, or out of reach
     place.bytes = 1;
   }
-  turn.store(next, std::memory_order_release);
-  is_known.store(true, std::memory_order_release);
+  unsigned newest = last.load(std::memory_order_relaxed);
+  // Numbers wrap around.
+  while (static_cast<int>(number - newest) > 0 &&
+         !last.compare_exchange_weak(newest, number, std::memory_order_acq_rel)) {
+  }
 }
 
 DirectoryBefore::DirectoryBefore() {
@@ -444,8 +475,8 @@ std::string_view workingDirectory() {
     if (bytes == 0 || thread.own_directory[0] != '/') return kLeftOut;
     return {thread.own_directory, bytes};
   }
-  if (!is_known.load(std::memory_order_acquire)) workingDirectoryChanged();
-  const Directory& place = places[turn.load(std::memory_order_acquire) % kPlaces];
+  if (last.load(std::memory_order_acquire) == 0) workingDirectoryChanged();
+  const Directory& place = places[last.load(std::memory_order_acquire) % kPlaces];
   return {place.path, place.bytes};
 }
 

@@ -150,7 +150,7 @@ void putFlavour(Facts& facts) {
 
 void putRank(Facts& facts) {
   const LauncherIdentity& launcher = launcherIdentity();
-  const bool from_mpi = mpi_identity.known;
+  const bool from_mpi = mpi_identity.known.load(std::memory_order_acquire);
   facts.put(info::kRank, static_cast<std::uint64_t>(from_mpi ? mpi_identity.rank : launcher.rank));
   facts.put(info::kRanks,
             static_cast<std::uint64_t>(from_mpi ? mpi_identity.ranks : launcher.ranks));

@@ -1,6 +1,7 @@
 // The identity of this process and its threads. The four libraries differ in what is linked behind
 // these functions: identity_plain.cpp or identity_openmp.cpp.
 #pragma once
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -18,7 +19,7 @@ const char* openmpLibrary();
 
 // MPI's facts about this process, once it was asked (by the wrapper of MPI_Init).
 struct MpiIdentity {
-  bool known = false;
+  std::atomic<bool> known{false};  // rank and ranks are valid when it is true
   int rank = -1;
   int ranks = 0;
   const char* library = nullptr;  // file name of the MPI library

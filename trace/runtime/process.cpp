@@ -62,9 +62,10 @@ void beginImage(bool stopped, bool is_forked) {
   process.next_thread.store(0);
   process.account_state.store(wire::AccountState::kRunning);
   process.draining_each.store(false);
-  process.epoch_page->store(++process.image << 32);
   beginStops(stopped);
   beginMovedBytes(is_forked);
+  // Last: from here on, other threads take the process for one that has begun.
+  process.epoch_page->store(++process.image << 32 | (stopped ? kStoppedBit : 0));
 }
 
 bool makeEpochPage() {
@@ -132,8 +133,23 @@ bool ensureStarted() {
   return mode == Mode::kActive;
 }
 
+namespace {
+
+// In the epoch's page, so that a child begins with kUnclaimed: which of its threads makes it a
+// process of its own. Several may have their first event at the same moment when no handler of
+// fork has run.
+enum Claim : std::uint64_t { kUnclaimed, kClaimed, kDone };
+std::atomic<std::uint64_t>& claimOfChild() { return process.epoch_page[1]; }
+
+}  // namespace
+
 void becomeForkedChild() {
   const HeldSignals held;  // a handler would find half of the parent and half of the child
+  std::uint64_t claim = kUnclaimed;
+  if (!claimOfChild().compare_exchange_strong(claim, kClaimed)) {
+    waitWhile([] { return claimOfChild().load() == kClaimed; });
+    return;
+  }
   SpareDescriptors::restoreInChild();
   process.parent_token = process.token;
   const bool stopped = !isRecording();
@@ -142,6 +158,7 @@ void becomeForkedChild() {
   forgetRings();
   forgetStacks(thread.level > 0);
   beginImage(stopped, true);
+  claimOfChild().store(kDone);
 }
 
 namespace {
@@ -150,6 +167,7 @@ void onForkInChild() {
   if (process.mode.load() != Mode::kActive) return;
   const auto pid = static_cast<std::uint32_t>(rawSyscall(SYS_getpid));
   if (pid == process.pid) return;
+  claimOfChild().store(kUnclaimed);  // kernels before 4.14 do not clear the page
   becomeForkedChild();
 }
 
@@ -208,7 +226,7 @@ void tellStalledTime() {
 
 void finish(wire::AccountState state) {
   if (process.mode.load() != Mode::kActive || isVforkChild()) return;
-  if (process.epoch_page->load() == 0) becomeForkedChild();
+  noticeFork();
   process.account_state.store(state);
   process.draining_each.store(true);
   LogHelper::stop();
@@ -222,8 +240,9 @@ void finish(wire::AccountState state) {
   if (ringCount() == 0 && !hasContainer()) {
     // A rank reports itself even when it did nothing; other silent processes leave no file, and a
     // rank's children are not the rank.
-    const bool is_rank = (strcmp(launcherIdentity().source, "none") != 0 || mpi_identity.known) &&
-                         process.parent_token == 0;
+    const bool is_rank =
+        (strcmp(launcherIdentity().source, "none") != 0 || mpi_identity.known.load()) &&
+        process.parent_token == 0;
     const bool is_told = (is_rank && state != wire::AccountState::kReplaced) || hasMovedUnseen();
     if (!is_told || !openContainer()) return;
   }
@@ -257,7 +276,7 @@ wire::ClockKind clock_before_end = wire::ClockKind::kMonotonic;
 
 void endRecording(const char* why) {
   if (process.mode.load() != Mode::kActive || isVforkChild()) return;
-  if (process.epoch_page->load() == 0) becomeForkedChild();
+  noticeFork();
   if (openContainer()) appendFact(wire::info::kRecordingEnded, why);
   finish(wire::AccountState::kEnded);
   // Each record goes the slow way from now on, and finds nothing there.

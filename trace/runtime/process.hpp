@@ -214,8 +214,13 @@ bool isVforkChild();
 std::uint64_t processStart();
 
 // The child of a fork is a process of its own: its log, its rings, its account begin here. Its
-// descriptors, and what is known of them, are its parent's.
+// descriptors, and what is known of them, are its parent's. Of several threads that come here at
+// once, one does it and the others wait.
 void becomeForkedChild();
+inline void noticeFork() {
+  if (process.epoch_page->load(std::memory_order_acquire) == 0) [[unlikely]]
+    becomeForkedChild();
+}
 
 // Writes all that was recorded, of all threads, and the account. Events that come later are
 // drained at once. Called at the end of the process and before exec.

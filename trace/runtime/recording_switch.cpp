@@ -68,7 +68,7 @@ bool isRecording() { return isActive() && !isStopped(); }
 
 void setRecording(bool on) {
   if (!isActive() || isVforkChild()) return;
-  if (process.epoch_page->load() == 0) becomeForkedChild();
+  noticeFork();
   std::uint64_t since = 0;
   char facts[kFactBytes];
   Text text(facts, sizeof facts);
@@ -119,7 +119,6 @@ void beginStops(bool stopped) {
   stops.count.store(stopped ? 1 : 0);
   stops.total_ticks.store(0);
   stops.is_reported.store(false);
-  if (stopped) process.epoch_page->fetch_or(kStoppedBit);
 }
 
 void finishStops() {

@@ -459,7 +459,11 @@ template <CallId kCall, typename R, typename Arguments>
       return subject.born.isTraced();
     }
   } else if constexpr (row.result == Result::kNewStream) {
-    subject.born = failed ? Entry() : adopt(descriptorOf(result));
+    if (!failed) {
+      // What the number meant before was closed out of the tracer's sight.
+      releaseHandle(takeOut(descriptorOf(result)));
+      subject.born = adopt(descriptorOf(result));
+    }
     return subject.born.isTraced();
   }
   return true;

@@ -141,7 +141,7 @@ constexpr char kShell[] = "/bin/sh";
 void beforeLeaving() {
   lookUpEnds();
   if (!isActive() || isVforkChild()) return;
-  if (process.epoch_page->load() == 0) becomeForkedChild();
+  noticeFork();
   openContainer();
   keepDescriptor();
   LogHelper::stop();

@@ -39,7 +39,7 @@ bool isWatched() { return isActive() && mayRecord(thread) && !isVforkChild(); }
 
 // The thread's ring and the process's log, as if it recorded something now.
 void makeLogAndRing() {
-  if (process.epoch_page->load() == 0) becomeForkedChild();
+  noticeFork();
   if (!openContainer() || thread.level > 0) return;
   ++thread.level;
   makeRoom(thread, 0, wire::kMaxFixedRecord);

@@ -21,18 +21,22 @@
 namespace omnio::trace {
 namespace {
 
-// A line that waits to be written. A handler or another thread takes another slot.
+// A line that waits to be written. A handler or another thread takes another slot. The state has
+// the process in its upper half: to a forked child, its parent's lines are unused slots. (Were they
+// cleared by the thread that notes something first, lines of the others could go with them.)
 struct Slot {
   enum State : std::uint32_t { kUnused, kFilling, kFilled, kTaken };
-  std::atomic<std::uint32_t> state{kUnused};
+  static constexpr std::uint64_t word(std::uint32_t pid, State state) {
+    return static_cast<std::uint64_t>(pid) << 32 | state;
+  }
+  std::atomic<std::uint64_t> state{0};
   std::uint32_t bytes = 0;
   char line[wire::kMaxChildNote];
 };
 constexpr std::size_t kSlots = 256;
 Slot slots[kSlots];
 std::atomic<std::uint32_t> next_slot{0};
-// A forked child has its parent's lines too, and drops them.
-std::atomic<std::uint32_t> slots_pid{0};
+std::atomic<std::uint32_t> slots_pid{0};  // the process that has noted something last
 
 constinit LazySymbol<decltype(::pthread_create), threadSymbol> real_create("pthread_create");
 constinit LazySymbol<decltype(::pthread_join), threadSymbol> real_join("pthread_join");
@@ -42,12 +46,13 @@ constinit LazySymbol<int(pthread_t, void**, const timespec*), threadSymbol> real
 constinit LazySymbol<int(pthread_t, void**, clockid_t, const timespec*)> real_clockjoin(
     "pthread_clockjoin_np");
 
-void writeFilled() {
+void writeFilled(std::uint32_t pid) {
   char text[16 * wire::kMaxChildNote];
   std::size_t used = 0;
   for (Slot& slot : slots) {
-    std::uint32_t state = Slot::kFilled;
-    if (!slot.state.compare_exchange_strong(state, Slot::kTaken, std::memory_order_acquire)) {
+    std::uint64_t state = Slot::word(pid, Slot::kFilled);
+    if (!slot.state.compare_exchange_strong(state, Slot::word(pid, Slot::kTaken),
+                                            std::memory_order_acquire)) {
       continue;
     }
     if (used + slot.bytes > sizeof text) {
@@ -56,34 +61,33 @@ void writeFilled() {
     }
     std::memcpy(text + used, slot.line, slot.bytes);
     used += slot.bytes;
-    slot.state.store(Slot::kUnused, std::memory_order_release);
+    slot.state.store(Slot::word(pid, Slot::kUnused), std::memory_order_release);
   }
   if (used > 0) appendToTrace(wire::kProcessesSuffix, text, used);
 }
 
-bool keep(const char* line, std::size_t bytes) {
+bool keep(std::uint32_t pid, const char* line, std::size_t bytes) {
   Slot& slot = slots[next_slot.fetch_add(1, std::memory_order_relaxed) % kSlots];
-  std::uint32_t state = Slot::kUnused;
-  if (!slot.state.compare_exchange_strong(state, Slot::kFilling, std::memory_order_acquire)) {
+  std::uint64_t state = slot.state.load(std::memory_order_relaxed);
+  const bool is_unused = state >> 32 != pid || state == Slot::word(pid, Slot::kUnused);
+  if (!is_unused || !slot.state.compare_exchange_strong(state, Slot::word(pid, Slot::kFilling),
+                                                        std::memory_order_acquire)) {
     return false;
   }
   std::memcpy(slot.line, line, bytes);
   slot.bytes = static_cast<std::uint32_t>(bytes);
-  slot.state.store(Slot::kFilled, std::memory_order_release);
+  slot.state.store(Slot::word(pid, Slot::kFilled), std::memory_order_release);
   return true;
 }
 
 void putNote(wire::ChildNote kind, std::uint32_t pid, std::uint32_t tid, std::uint64_t handle,
              std::uint64_t begin_ns) {
-  std::uint32_t known = slots_pid.load(std::memory_order_acquire);
-  if (known != pid && slots_pid.compare_exchange_strong(known, pid)) {
-    for (Slot& slot : slots) slot.state.store(Slot::kUnused, std::memory_order_relaxed);
-  }
+  slots_pid.store(pid, std::memory_order_relaxed);
   char line[wire::kMaxChildNote];
   const std::size_t bytes = putChildNote(line, kind, pid, tid, handle, begin_ns);
-  if (keep(line, bytes)) return;
-  writeFilled();
-  if (!keep(line, bytes)) appendToTrace(wire::kProcessesSuffix, line, bytes);
+  if (keep(pid, line, bytes)) return;
+  writeFilled(pid);
+  if (!keep(pid, line, bytes)) appendToTrace(wire::kProcessesSuffix, line, bytes);
 }
 
 thread_local constinit bool has_named_itself = false;
@@ -139,8 +143,8 @@ int joinBy(Real* real, pthread_t joined, A... a) {
 void writeThreadNotes() {
   // A process under a strict filter makes no call here.
   if (!mayNote() || slots_pid.load() == 0) return;
-  if (slots_pid.load() != static_cast<std::uint32_t>(rawSyscall(SYS_getpid))) return;
-  writeFilled();
+  const auto pid = static_cast<std::uint32_t>(rawSyscall(SYS_getpid));
+  if (slots_pid.load() == pid) writeFilled(pid);
 }
 
 }  // namespace omnio::trace

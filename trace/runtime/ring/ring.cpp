@@ -373,7 +373,7 @@ bool handOver(Thread& self, unsigned lane_number) {
 
 // The thread's first event in this process, or its first since an exec failed.
 void beginEpoch(Thread& self) {
-  if (process.epoch_page->load(std::memory_order_relaxed) == 0) becomeForkedChild();
+  noticeFork();
   const std::uint64_t epoch = process.epoch_page->load(std::memory_order_relaxed);
   if (imageOf(self.epoch) == imageOf(epoch)) {
     // Before the exec all rings were written out, and lost their names.

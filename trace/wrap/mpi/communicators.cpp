@@ -27,8 +27,10 @@ MPI_Group worldGroup() {
   MPI_Group group = known.load(std::memory_order_acquire);
   if (group != MPI_Group{}) return group;
   if (!ask(OMNIO_LAZY_MPI(PMPI_Comm_group), worldCommunicator(), &group)) return MPI_Group{};
-  known.store(group, std::memory_order_release);
-  return group;
+  MPI_Group there{};
+  if (known.compare_exchange_strong(there, group)) return group;
+  ask(OMNIO_LAZY_MPI(PMPI_Group_free), &group);  // another thread was quicker
+  return there;
 }
 
 // A number made of all ranks of a group, in their order.

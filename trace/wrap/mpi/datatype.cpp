@@ -304,7 +304,11 @@ std::uint32_t typeNumberOf(MPI_Datatype type) {
   if (const std::uint32_t* number = known.find(key)) return *number;
   const std::uint32_t number = last_number.fetch_add(1, std::memory_order_relaxed) + 1;
   if (!tell(text, number)) return 0;
-  if (number <= kMostKnown) known.put(key, [number](std::uint32_t& place) { place = number; });
+  // Several threads may tell of a type that is new to all of them. Each of their numbers is right;
+  // one of them is known from then on.
+  if (number <= kMostKnown && known.find(key) == nullptr) {
+    known.put(key, [number](std::uint32_t& place) { place = number; });
+  }
   return number;
 }
 

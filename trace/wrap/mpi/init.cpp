@@ -12,8 +12,9 @@ namespace {
 
 void learnIdentity() {
   const MPI_Comm world = worldCommunicator();
-  mpi_identity.known = ask(OMNIO_LAZY_MPI(PMPI_Comm_rank), world, &mpi_identity.rank) &&
-                       ask(OMNIO_LAZY_MPI(PMPI_Comm_size), world, &mpi_identity.ranks);
+  const bool is_known = ask(OMNIO_LAZY_MPI(PMPI_Comm_rank), world, &mpi_identity.rank) &&
+                        ask(OMNIO_LAZY_MPI(PMPI_Comm_size), world, &mpi_identity.ranks);
+  mpi_identity.known.store(is_known, std::memory_order_release);
   if (!isActive() || !openContainer()) return;
   appendIdentity();
   knowPredefined();
