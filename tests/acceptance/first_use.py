@@ -123,6 +123,27 @@ def checkFiles(checks, case, directory, wanted):
     checks.that(about["whole"], f"{case}: {about['reasons']}")
 
 
+def checkCloseRange(checks, work):
+    """A number that a call has closed, and another thread has got before that call returned."""
+    home = emptied(os.path.join(work, "home"))
+    directory = os.path.join(work, "trace")
+    emptied(directory)
+    done = trace(directory, [program("c_close_range")], cwd=home)
+    if done.status == 77:
+        checks.skip("close_range", "this kernel has no close_range")
+        return
+    checks.equal(done.status, 0, f"close_range: {done.err!r}")
+    calls = [(event["call"], os.path.basename(fileOf(event)), event.get("fd")) for event in readLog(directory)
+             if not event["call"].startswith("pthread")]
+    low = next((fd for call, name, fd in calls if (call, name) == ("open", "other")), -1)
+    checks.equal([call for call in calls if call[0] == "close_range"], [("close_range", "closed", 210)],
+                 "what close_range has closed")
+    checks.equal([call for call in calls if call[1] == "other"],
+                 [("open", "other", low), ("dup2", "other", low), ("write", "other", 250),
+                  ("write", "other", 250), ("close", "other", 250), ("close", "other", low)],
+                 "calls on the file of the other thread")
+
+
 def main():
     if program("first_use") is None:
         skipTest("first_use was not built")
@@ -143,6 +164,8 @@ def main():
                     checkFork(checks, work, flavour, kind, processes)
             with checks.case(f"{flavour} begin"):
                 checkBegin(checks, work, flavour, processes)
+        with checks.case("close_range"):
+            checkCloseRange(checks, work)
         with checks.case("begin with call stacks"):
             checkBegin(checks, work, "serial", processes, ("--callstack",))
         with checks.case("begin with a log that is not waited for"):

@@ -167,7 +167,9 @@ TEST_F(HandleTable, AsManyDescriptorsAsThereMayBe) {
       ASSERT_EQ(pathOfDescriptor(fd), file("f" + std::to_string(i % 100)));
     }
     int closed = 0;
-    takeOutRange(static_cast<unsigned>(descriptors[0]), ~0U, [&closed](Entry) { ++closed; });
+    TakenHandles(static_cast<unsigned>(descriptors[0]), ~0U).forEach([&closed](Entry) {
+      ++closed;
+    });
     EXPECT_EQ(closed, static_cast<int>(count));
     EXPECT_FALSE(lookUp(descriptors.back()).isKnown());
   });

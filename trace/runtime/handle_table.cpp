@@ -378,6 +378,50 @@ void releaseHandle(Entry entry) {
   infos.give(entry.place());
 }
 
+TakenHandles::TakenHandles(unsigned first, unsigned last) {
+  constexpr std::uint64_t kPerPage = 1U << detail::kPageBits;
+  constexpr std::uint64_t kAll = kPerPage * detail::kPages;
+  Entry before;
+  for (std::uint64_t fd = first; fd <= last && fd < kAll; ++fd) {
+    if (wordOf(static_cast<int>(fd)) == nullptr) {
+      fd |= kPerPage - 1;  // nothing on this page
+      continue;
+    }
+    const Entry entry = takeOut(static_cast<int>(fd));
+    if (!entry.isTraced()) continue;
+    // Unused while a handle lives: it is the link of places that are free.
+    info(entry.place()).next_free.store(0, std::memory_order_relaxed);
+    if (before.isTraced()) {
+      info(before.place()).next_free.store(entry.place(), std::memory_order_relaxed);
+    } else {
+      first_ = entry;
+    }
+    before = entry;
+  }
+}
+
+TakenHandles::~TakenHandles() {
+  for (Entry entry = first_; entry.isTraced();) {
+    const Entry next = nextOf(entry);
+    releaseHandle(entry);
+    entry = next;
+  }
+}
+
+void TakenHandles::putBack() {
+  for (Entry entry = first_; entry.isTraced();) {
+    const Entry next = nextOf(entry);
+    settleEntry(infoOf(entry).fd, entry);
+    entry = next;
+  }
+  first_ = Entry();
+}
+
+Entry TakenHandles::nextOf(Entry entry) {
+  const std::uint32_t place = info(entry.place()).next_free.load(std::memory_order_relaxed);
+  return place == 0 ? Entry() : Entry(info(place).handle.load(std::memory_order_relaxed), place);
+}
+
 const HandleInfo& infoOf(Entry entry) { return info(entry.place()); }
 
 std::string_view pathOf(const HandleInfo& i) {

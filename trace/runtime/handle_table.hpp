@@ -101,23 +101,30 @@ void markNotTraced(int fd);
 // number back at once. The handle's facts stay until releaseHandle.
 Entry takeOut(int fd);
 void releaseHandle(Entry entry);
-// Takes all traced descriptors in [first, last] out, calls `closed` with the entry of each, and
-// releases it.
-template <typename Closed>
-void takeOutRange(unsigned first, unsigned last, Closed closed) {
-  constexpr std::uint64_t kPerPage = 1U << detail::kPageBits;
-  constexpr std::uint64_t kAll = kPerPage * detail::kPages;
-  for (std::uint64_t fd = first; fd <= last && fd < kAll; ++fd) {
-    if (wordOf(static_cast<int>(fd)) == nullptr) {
-      fd |= kPerPage - 1;  // nothing on this page
-      continue;
-    }
-    const Entry entry = takeOut(static_cast<int>(fd));
-    if (!entry.isTraced()) continue;
-    closed(entry);
-    releaseHandle(entry);
+// Handles that were taken out together, until they are released. They hang together by their
+// facts, since nothing here may allocate.
+class TakenHandles {
+ public:
+  // Takes out all descriptors in [first, last].
+  TakenHandles(unsigned first, unsigned last);
+  TakenHandles(const TakenHandles&) = delete;
+  TakenHandles& operator=(const TakenHandles&) = delete;
+  ~TakenHandles();
+
+  // They have not been closed after all: each is put back, unless its number has got another handle
+  // meanwhile.
+  void putBack();
+  // Calls `action` with the entry of each that was traced, by number.
+  template <typename Action>
+  void forEach(Action action) const {
+    for (Entry entry = first_; entry.isTraced(); entry = nextOf(entry)) action(entry);
   }
-}
+
+ private:
+  static Entry nextOf(Entry entry);
+
+  Entry first_;
+};
 
 const HandleInfo& infoOf(Entry entry);
 std::string_view pathOf(const HandleInfo& info);

@@ -82,11 +82,13 @@ int directoryDescriptor(DIR* directory) {
   return directory == nullptr ? -1 : dirfd(directory);
 }
 
-// Records a close of its own for each traced descriptor that the call ended.
+// Records a close of its own for each traced descriptor that the call ends. They are taken out
+// before, as a single one is: another thread may get their numbers at once.
 template <CallId kCall, typename Close>
 int closeMany(unsigned first, unsigned last, Close close_range_of) {
   wire::EventTimes times;
   if (!mayRecord(thread) || !isActive()) return close_range_of(first, last);
+  TakenHandles taken(first, last);
   times.start = leaveThinking(thread);
   int result = 0;
   const int number = ownDescriptor();
@@ -100,12 +102,14 @@ int closeMany(unsigned first, unsigned last, Close close_range_of) {
   const int error = errno;
   times.end = ticks();
   if (result == 0) {
-    takeOutRange(first, last, [times](Entry entry) {
+    taken.forEach([times](Entry entry) {
       wire::Arguments<kCall> numbers{};
       Subject subject;
       subject.handle = entry;
       record<kCall>(thread, times, false, numbers, 0, 0, subject);
     });
+  } else {
+    taken.putBack();
   }
   errno = error;
   return result;
