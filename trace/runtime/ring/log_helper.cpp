@@ -19,7 +19,13 @@
 namespace omnio::trace {
 namespace {
 
-enum class HelperState : std::uint32_t { kNone, kStarting, kRunning, kStopping };
+enum class HelperState : std::uint32_t {
+  kNone,
+  kStarting,
+  kRunning,
+  kStopping,
+  kStuck,  // it was told to stop, and has not done so in time: its device does not answer
+};
 
 constexpr long kStackBytes = 256 * 1024;
 constexpr long kIdleNs = 100'000'000;
@@ -32,6 +38,7 @@ std::atomic<std::uint32_t> handed_over{0};  // futex of the helper
 std::atomic<std::uint32_t> came_free{0};    // futex of threads that wait for a ring
 long helper_tid = 0;
 std::uint32_t ended = 0;  // not 0 while it lives; cleared by the kernel
+bool isGone() { return std::atomic_ref<std::uint32_t>(ended).load() == 0; }
 char* stack = nullptr;
 thread_local constinit bool is_helper = false;
 
@@ -89,10 +96,18 @@ bool LogHelper::start() {
   if (helper_state.load(std::memory_order_acquire) == HelperState::kRunning) return true;
   // The thread begins with what is held here; and a handler that forks would find half of it.
   const HeldSignals held;
-  HelperState seen = HelperState::kNone;
-  if (process.draining_each.load() ||
-      !helper_state.compare_exchange_strong(seen, HelperState::kStarting)) {
-    return seen == HelperState::kRunning;
+  HelperState seen = HelperState::kStuck;
+  if (!isGone() || !helper_state.compare_exchange_strong(seen, HelperState::kStarting)) {
+    seen = HelperState::kNone;
+    if (!helper_state.compare_exchange_strong(seen, HelperState::kStarting)) {
+      return seen == HelperState::kRunning;
+    }
+  }
+  // Looked at after the state says so: whoever ends the process either finds that one is starting,
+  // or has said before that none is to start.
+  if (process.draining_each.load()) {
+    helper_state.store(HelperState::kNone);
+    return false;
   }
   if (stack == nullptr) {
     stack = static_cast<char*>(mapAnonymous(kStackBytes, MAP_PRIVATE | MAP_NORESERVE));
@@ -109,13 +124,24 @@ bool LogHelper::start() {
 }
 
 void LogHelper::stop() {
+  const auto is = [](HelperState state) { return helper_state.load() == state; };
+  if (is(HelperState::kNone)) return;
+  const HeldSignals held;  // a handler that stops it too would wait for the thread it interrupts
+  waitWhile([is] { return is(HelperState::kStarting) || is(HelperState::kStopping); });
   HelperState seen = HelperState::kRunning;
-  if (!helper_state.compare_exchange_strong(seen, HelperState::kStopping)) return;
+  if (!helper_state.compare_exchange_strong(seen, HelperState::kStopping)) {
+    if (isGone()) {
+      seen = HelperState::kStuck;
+      helper_state.compare_exchange_strong(seen, HelperState::kNone);
+    }
+    return;
+  }
   is_to_stop.store(true);
   wakeOn(handed_over);
-  const std::atomic_ref<std::uint32_t> life(ended);
-  // Where its device does not answer, its stack is still in use.
-  if (!waitWhile([life] { return life.load() != 0; })) return;
+  if (!waitWhile([] { return !isGone(); })) {
+    helper_state.store(HelperState::kStuck);  // its stack is in use
+    return;
+  }
   // Gone from its memory, it still counts as a thread for a moment, which unshare(2) would mind.
   waitWhile([] { return rawSyscall(SYS_tgkill, process.pid, helper_tid, 0) == 0; });
   helper_state.store(HelperState::kNone, std::memory_order_release);
