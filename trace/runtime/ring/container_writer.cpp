@@ -79,16 +79,71 @@ bool isOurs(int fd) {
          static_cast<std::uint64_t>(s.st_dev) == device;
 }
 
+// The kept descriptors that threads are writing to, each plus 1; 0 is a free slot. One that the
+// application wants for itself is given to it when no thread is (moveOwnDescriptor): a write that
+// had made sure before that the number is the log's would go into the application's file.
+std::atomic<int> in_use[32];
+
+bool isInUse(int fd) {
+  for (const std::atomic<int>& slot : in_use) {
+    if (slot.load() == fd + 1) return true;
+  }
+  return false;
+}
+
+// Holds the kept descriptor in use while it lives.
+class KeptDescriptor {
+ public:
+  KeptDescriptor() {
+    for (std::atomic<int>& slot : in_use) {
+      int free = 0;
+      int fd = descriptor.load();
+      if (fd < 0) return;
+      if (!slot.compare_exchange_strong(free, fd + 1)) continue;
+      // Whoever moves it changes the number first, and looks at the slots then: either it finds
+      // this one, or the number is found to be another here.
+      for (int now = descriptor.load(); now != fd; now = descriptor.load()) {
+        fd = now;
+        slot.store(fd + 1);
+      }
+      fd_ = fd;
+      slot_ = &slot;
+      return;
+    }
+  }
+  ~KeptDescriptor() { release(); }
+  KeptDescriptor(const KeptDescriptor&) = delete;
+  KeptDescriptor& operator=(const KeptDescriptor&) = delete;
+
+  int fd() const { return fd_; }  // -1: none is kept, or more threads write than there are slots
+  void release() {
+    if (slot_ != nullptr) slot_->store(0);
+    slot_ = nullptr;
+    fd_ = -1;
+  }
+
+ private:
+  std::atomic<int>* slot_ = nullptr;
+  int fd_ = -1;
+};
+
+// Keeps a descriptor that was opened anew, unless another thread has done so meanwhile.
+void keepAnew(int high) {
+  int none = -1;
+  if (high < 0 || descriptor.compare_exchange_strong(none, high)) return;
+  rawSyscall(SYS_close, high);
+}
+
 // The log's descriptor for one action: the one that is kept, or one that is opened by name and
 // closed again, since none is kept or the application has closed or replaced it.
 class LogDescriptor {
  public:
   LogDescriptor() {
-    const int kept = descriptor.load(std::memory_order_acquire);
-    if (isOurs(kept)) {
-      fd_ = kept;
+    if (isOurs(kept_.fd())) {
+      fd_ = kept_.fd();
       return;
     }
+    kept_.release();
     // A filter may allow to write, but no more to open. Else it is kept when that can be done
     // without taking a number of the application's.
     const long opened = rawSyscall(SYS_openat, AT_FDCWD, address(path), O_RDWR | O_CLOEXEC);
@@ -109,7 +164,7 @@ class LogDescriptor {
     if (isInOwnTable() || descriptor.load() >= 0) {
       rawSyscall(SYS_close, fd_);
     } else {
-      descriptor.store(keepHigh(fd_), std::memory_order_release);
+      keepAnew(keepHigh(fd_));
     }
   }
   LogDescriptor(const LogDescriptor&) = delete;
@@ -121,6 +176,7 @@ class LogDescriptor {
  private:
   const HeldSignals held_{};
   const SpareDescriptors spare_{};
+  KeptDescriptor kept_;
   int fd_ = -1;
   long error_ = 0;
   bool is_opened_ = false;
@@ -292,7 +348,8 @@ bool openContainer() {
 }
 
 void keepDescriptor() {
-  if (!hasContainer() || isOurs(descriptor.load())) return;
+  int lost = descriptor.load();
+  if (!hasContainer() || isOurs(lost)) return;
   const HeldSignals held;
   const SpareDescriptors spare;
   const long fd = rawSyscall(SYS_openat, AT_FDCWD, address(path), O_RDWR | O_CLOEXEC);
@@ -304,7 +361,9 @@ void keepDescriptor() {
     high = duplicateBelow(fd, (is_low ? static_cast<long>(limit.rlim_cur) : kWanted) - 1, 8);
   }
   if (high >= 0) rawSyscall(SYS_close, fd);
-  descriptor.store(static_cast<int>(high >= 0 ? high : fd), std::memory_order_release);
+  const auto kept = static_cast<int>(high >= 0 ? high : fd);
+  // Unless another thread keeps one by now.
+  if (!descriptor.compare_exchange_strong(lost, kept)) rawSyscall(SYS_close, kept);
 }
 
 bool hasContainer() { return state.load(std::memory_order_acquire) == State::kOpen; }
@@ -326,7 +385,11 @@ void moveOwnDescriptor() {
   const long other = rawSyscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, fd + 1L);
   // Where it lies beyond the limit the application's dup2 does not reach it either.
   if (other == -EINVAL) return;
-  descriptor.store(other >= 0 ? static_cast<int>(other) : -1);
+  const int moved = other >= 0 ? static_cast<int>(other) : -1;
+  if (int own = fd; !descriptor.compare_exchange_strong(own, moved) && moved >= 0) {
+    rawSyscall(SYS_close, moved);  // another thread has moved it
+  }
+  waitWhile([fd] { return isInUse(fd); });
 }
 
 void forgetOwnDescriptor() { descriptor.store(-1); }
@@ -334,6 +397,7 @@ void forgetOwnDescriptor() { descriptor.store(-1); }
 void forgetContainer(bool close_descriptor) {
   const int fd = descriptor.exchange(-1);
   if (close_descriptor && fd >= 0 && isOurs(fd)) rawSyscall(SYS_close, fd);
+  for (std::atomic<int>& slot : in_use) slot.store(0);  // of the parent's threads
   state.store(State::kNone);
   file_end.store(0);
 }

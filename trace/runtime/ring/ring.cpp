@@ -266,7 +266,7 @@ bool threadIsGone(std::uint32_t tid) {
 template <typename IsIt>
 Ring* findRing(IsIt is_it) {
   const std::uint32_t count = ringCount();
-  for (std::uint32_t i = 0; i < count && i < kMaxRings; ++i) {
+  for (std::uint32_t i = 0; i < count; ++i) {
     Ring* ring = rings[i].load(std::memory_order_acquire);
     if (ring != nullptr && is_it(*ring)) return ring;
   }
@@ -286,13 +286,14 @@ Ring* makeRing(const Thread& self) {
   Ring* ring = mapRing();
   if (ring == nullptr) return nullptr;
   // Its place is taken when there is a ring to put there: where memory is short this fails often.
-  const std::uint32_t at = ring_count.fetch_add(1, std::memory_order_relaxed);
-  if (at >= kMaxRings) {
-    ring_count.fetch_sub(1, std::memory_order_relaxed);
+  // The count is never above the places there are, not even for a moment.
+  std::uint32_t at = ring_count.load(std::memory_order_relaxed);
+  do {
+    if (at < kMaxRings) continue;
     removeRingFile(*ring);
     unmapRing(*ring);
     return nullptr;
-  }
+  } while (!ring_count.compare_exchange_weak(at, at + 1, std::memory_order_relaxed));
   ring->owner.store(self.tid, std::memory_order_relaxed);
   rings[at].store(ring, std::memory_order_release);
   return ring;
@@ -463,7 +464,7 @@ bool writeHandedOver() {
 
 void addRecordedBytes(wire::MovedAccount& account) {
   const std::uint32_t count = ringCount();
-  for (std::uint32_t i = 0; i < count && i < kMaxRings; ++i) {
+  for (std::uint32_t i = 0; i < count; ++i) {
     const Ring* ring = rings[i].load(std::memory_order_acquire);
     if (ring == nullptr) continue;
     account.recorded.read += ring->read_bytes.load(std::memory_order_relaxed);
@@ -515,7 +516,7 @@ void forgetRings() {
       unmapRing(ring);
     }
   });
-  for (std::uint32_t i = 0, count = ringCount(); i < count && i < kMaxRings; ++i) {
+  for (std::uint32_t i = 0, count = ringCount(); i < count; ++i) {
     rings[i].store(nullptr, std::memory_order_relaxed);
   }
   ring_count.store(0, std::memory_order_release);
