@@ -77,16 +77,15 @@ void inherit() {
 }
 
 // Signals are held, too: a handler may map or unmap. A forked child does not wait for a thread that
-// it does not have.
+// it does not have. The lock is not given when its holder does not go on (waiting.hpp): a debugger
+// has stopped it, or it asks a server about a file that does not answer. Then the mapping at hand
+// is not followed.
 class MappingLock {
  public:
-  MappingLock() {
-    std::uint32_t other = 0;
-    while (!locker.compare_exchange_weak(other, process.pid, std::memory_order_acquire)) {
-      if (other == process.pid) {
-        rawSyscall(SYS_sched_yield);
-        other = 0;
-      }
+  MappingLock() : is_ours_(waitWhile(isTaken)) {
+    if (!is_ours_) {
+      countNotFollowed();
+      return;
     }
     if (owner.load(std::memory_order_relaxed) == process.pid) return;
     inherit();
@@ -94,10 +93,22 @@ class MappingLock {
   }
   MappingLock(const MappingLock&) = delete;
   MappingLock& operator=(const MappingLock&) = delete;
-  ~MappingLock() { locker.store(0, std::memory_order_release); }
+  ~MappingLock() {
+    if (is_ours_) locker.store(0, std::memory_order_release);
+  }
+  explicit operator bool() const { return is_ours_; }
 
  private:
-  HeldSignals held_;
+  static bool isTaken() {
+    std::uint32_t holder = 0;
+    while (!locker.compare_exchange_strong(holder, process.pid, std::memory_order_acquire)) {
+      if (holder == process.pid) return true;
+    }
+    return false;
+  }
+
+  const HeldSignals held_{};
+  const bool is_ours_;
 };
 
 Mapping* freePlace() {
@@ -440,7 +451,7 @@ void* map(void* where, std::size_t length, int protection, int flags, int fd, of
   }
   if (takes_place) {
     const MappingLock lock;
-    replace(self, ticks(), where, length);
+    if (lock) replace(self, ticks(), where, length);
   }
   Subject subject;
   if (is_of_file) subject.handle = find(fd);
@@ -472,7 +483,11 @@ void* map(void* where, std::size_t length, int protection, int flags, int fd, of
   if (result != MAP_FAILED) {
     const Entry kept = duplicateHandle(-1, subject.handle);
     const MappingLock lock;
-    keep(result, length, protection, flags, offset, file, number, kept);
+    if (lock) {
+      keep(result, length, protection, flags, offset, file, number, kept);
+    } else {
+      releaseHandle(kept);
+    }
   }
   errno = error;
   return result;
@@ -495,6 +510,7 @@ int endMapping(void* where, std::size_t length) {
   std::size_t count = 0;
   {
     const MappingLock lock;
+    if (!lock) return callUnmap(where, length);
     forOverlapping(where, length, [&](Mapping& mapping, std::uint64_t first, std::uint64_t last) {
       tellTouched(self, times.start, mapping, first, last);
       if (!mapping.is_inherited && count < std::size(parts)) {
@@ -550,6 +566,7 @@ void* remap(void* where, std::size_t length, std::size_t new_length, int flags, 
   int error = 0;
   {
     const MappingLock lock;
+    if (!lock) return call();
     forOverlapping(where, length, [&](Mapping& mapping, std::uint64_t first, std::uint64_t last) {
       tellTouched(self, times.start, mapping, first, last);
     });
@@ -596,6 +613,7 @@ int synchronise(void* where, std::size_t length, int flags) {
   std::uint64_t bytes = 0;
   {
     const MappingLock lock;
+    if (!lock) return call();
     forOverlapping(where, length, [&](Mapping& mapping, std::uint64_t first, std::uint64_t last) {
       tellTouched(self, times.start, mapping, first, last);
       if (number != 0 || mapping.is_inherited) return;  // hardly ever are there several
@@ -626,6 +644,7 @@ void recordMappings() {
   Thread& self = thread;
   if (!hasMappings() || !mayRecord(self) || !isActive() || isVforkChild()) return;
   const MappingLock lock;
+  if (!lock) return;
   for (std::size_t i = 0; i < used.load(std::memory_order_relaxed); ++i) {
     Mapping& mapping = mappings[i];
     if (mapping.end != 0) tellTouched(self, ticks(), mapping, 0, pagesOf(mapping));
