@@ -45,6 +45,9 @@ void Flags::raise(std::uint32_t flag, std::int64_t pass, RaisedEnd end) {
       sched_yield();
       there = kept->load(std::memory_order_acquire);
     } else if (kept->compare_exchange_weak(there, -(pass + 1))) {
+      // A reader that sees one of these stores has to see afterwards that they were under way: an
+      // exchange does not keep later stores behind it on weakly ordered processors.
+      std::atomic_thread_fence(std::memory_order_release);
       kept[1].store(end.end_ns, std::memory_order_relaxed);
       kept[2].store(end.recorded_end_ns, std::memory_order_relaxed);
       kept->store(pass + 1, std::memory_order_release);
