@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "core/base/csv.hpp"
 #include "core/base/json_writer.hpp"
 #include "core/base/printable.hpp"
 #include "core/base/text_table.hpp"
@@ -473,32 +474,24 @@ std::string pageDataOf(const Comparison& comparison, const PageAbout& about) {
 
 namespace {
 
-// RFC 4180: a field with a comma, a quote or a new line stands in quotes.
-std::string field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + '"';
-}
-
 void addRow(std::string& out, const Candidate& candidate, const std::string& phase,
             std::uint64_t bytes, const Measure& time, const PeakShare& share) {
-  out += fmt::format("{},{},{},{},{:.9g}", field(base::printable(candidate.name)), phase, bytes,
-                     time.runs, time.middle);
+  out += fmt::format("{},{},{},{},{:.9g}", base::csvCell(base::printable(candidate.name)), phase,
+                     bytes, time.runs, time.middle);
   out += time.interval ? fmt::format(",{:.9g},{:.9g}", time.interval->least, time.interval->most)
                        : std::string(",,");
   for (const auto& part : {share.write, share.read}) {
     out += part ? fmt::format(",{:.6g}", *part) : std::string(",");
   }
-  out += '\n';
+  out += base::kCsvLineEnd;
 }
 
 }  // namespace
 
 std::string csvOf(const Comparison& comparison) {
-  std::string out =
-      "candidate,phase,weight_bytes,runs,time_s,least_95,most_95,write_peak_share,"
-      "read_peak_share\n";
+  std::string out;
+  base::appendCsvLine(out, {"candidate", "phase", "weight_bytes", "runs", "time_s", "least_95",
+                            "most_95", "write_peak_share", "read_peak_share"});
   for (std::size_t i = 0; i < comparison.ranking.size(); ++i) {
     const ComparedCandidate& each = comparison.ranking[i];
     addRow(out, each.candidate, "total", comparison.weight_bytes, each.io_s, each.peak_share);

@@ -5,13 +5,15 @@
 #include <iterator>
 #include <utility>
 
-#include "core/base/text_table.hpp"
+#include "core/base/csv.hpp"
 #include "core/calls/words/names.hpp"
 
 namespace omnio::report {
 
 CsvSink::CsvSink(Write write) : write_(std::move(write)) {
-  write_("rank,host,pid,thread,start_ns,end_ns,call,class,depth,bytes,failed,arguments\r\n");
+  base::appendCsvLine(line_, {"rank", "host", "pid", "thread", "start_ns", "end_ns", "call",
+                              "class", "depth", "bytes", "failed", "arguments"});
+  write_(line_);
 }
 
 void CsvSink::process(const TimelineProcess& process) {
@@ -34,11 +36,11 @@ bool CsvSink::slice(const TimelineTrack& track, const event::Event& event, const
     }
   }
   line_.clear();
-  fmt::format_to(std::back_inserter(line_), "{},{},{},{},{},{},{},{},{},{}\r\n", process_,
-                 track.thread, start_ns, end_ns, event.row->name,
-                 calls::className(event.row->call_class), event.depth,
-                 event::countsBytes(*event.row) ? event.bytes : 0,
-                 event.failed && !event.endOfFile() ? 1 : 0, base::csvCell(arguments));
+  fmt::format_to(
+      std::back_inserter(line_), "{},{},{},{},{},{},{},{},{},{}{}", process_, track.thread,
+      start_ns, end_ns, event.row->name, calls::className(event.row->call_class), event.depth,
+      event::countsBytes(*event.row) ? event.bytes : 0, event.failed && !event.endOfFile() ? 1 : 0,
+      base::csvCell(arguments), base::kCsvLineEnd);
   return write_(line_);
 }
 

@@ -1,4 +1,5 @@
-// The calls of a timeline as lines of comma-separated values (RFC 4180), with their names first.
+// The calls of a timeline as lines of comma-separated values (core/base/csv.hpp), with their names
+// first.
 #pragma once
 #include <string>
 #include <string_view>

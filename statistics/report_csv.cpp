@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/text_table.hpp"
+#include "core/base/csv.hpp"
 #include "core/calls/words/names.hpp"
 #include "statistics/report.hpp"
 
@@ -44,14 +44,6 @@ class Columns {
   std::vector<std::string> values_;
 };
 
-void appendLine(std::string& out, const std::vector<std::string>& cells) {
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    if (i > 0) out += ',';
-    out += base::csvCell(cells[i]);
-  }
-  out += "\r\n";
-}
-
 void addPattern(Columns& columns, const AccessPattern& pattern, bool has_reread_by_any) {
   const auto adder = [&columns](const std::string& prefix) {
     return [&columns, prefix](std::string_view name, std::uint64_t value) {
@@ -88,9 +80,9 @@ Columns columnsOf(const Group& group, const Report& report) {
 
 std::string csvOf(const Report& report) {
   std::string out;
-  appendLine(out, columnsOf(Group{}, report).names());
+  base::appendCsvLine(out, columnsOf(Group{}, report).names());
   for (const Group& group : report.groups) {
-    appendLine(out, columnsOf(group, report).values());
+    base::appendCsvLine(out, columnsOf(group, report).values());
   }
   return out;
 }

@@ -18,10 +18,6 @@ enum class Align { kLeft, kRight };
 // row has as many cells as the first; without rows nothing is appended.
 void appendTable(std::string& out, const std::vector<std::vector<std::string>>& rows, Align align);
 
-// A value between two commas (RFC 4180, section 2): quotes around what has a comma, quotes or the
-// end of a line, and the quotes in it twice.
-std::string csvCell(std::string_view text);
-
 // "1 event", "2 events"
 std::string counted(std::uint64_t count, std::string_view one, std::string_view more);
 

@@ -90,6 +90,15 @@ def commandsOn(checks, work):
     return commands
 
 
+def checkLines(checks, what, out, rows):
+    """Each row is a line that ends in one newline, and no cell has an end of a line in it."""
+    written = io.StringIO(newline="")
+    csv.writer(written, lineterminator="\n").writerows(rows)
+    checks.equal(out, written.getvalue().encode(), f"{what}: lines")
+    checks.equal([line for line in out.split(b"\n") if b"\r" in line or b"\\x0D" in line], [],
+                 f"{what}: lines with a carriage return")
+
+
 def checkForm(checks, words, form):
     done = run([omnio(), *words, form])
     what = f"{' '.join(words)} {form}"
@@ -104,6 +113,7 @@ def checkForm(checks, words, form):
         if form == "--csv":
             rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
             checks.equal({len(row) for row in rows}, {len(rows[0])}, f"{what}: columns")
+            checkLines(checks, what, done.out, rows)
         elif words[0] == "log":
             for line in text.splitlines():
                 checks.that(isinstance(json.loads(line), dict), f"{what}: {line}")
@@ -111,6 +121,18 @@ def checkForm(checks, words, form):
             checks.that("format" in json.loads(text), f"{what}: names its format")
     except ValueError as problem:
         checks.that(False, f"{what}: {problem}: {text[:200]!r}")
+
+
+def checkExport(checks, work):
+    path = os.path.join(work, "calls.csv")
+    done = run([omnio(), "export", os.path.join(work, "trace"), "--csv", "-o", path])
+    checks.equal(done.status, 0, f"export --csv: {done.err!r}")
+    with open(path, "rb") as file:
+        out = file.read()
+    checkLines(checks, "export --csv", out,
+               list(csv.reader(io.StringIO(out.decode(), newline=""), strict=True)))
+    checks.equal(out.partition(b"\n")[0], b"rank,host,pid,thread,start_ns,end_ns,call,class,depth,"
+                 b"bytes,failed,arguments", "export --csv: names of the columns")
 
 
 def main():
@@ -129,6 +151,7 @@ def main():
                     if form == "--csv" and "--mpi" in words:
                         continue
                     checkForm(checks, words, form)
+        checkExport(checks, work)
     checks.finish()
 
 

@@ -28,7 +28,7 @@ def totalsOf(groups):
 def csvTotals(checks, to, by):
     result = run([omnio(), "stats", to, "--by", by, "--csv"])
     checks.equal(result.status, 0, f"csv by {by}: {result}")
-    rows = list(csv.DictReader(io.StringIO(result.out.decode(errors="replace"))))
+    rows = list(csv.DictReader(io.StringIO(result.out.decode(errors="replace"), newline="")))
     calls = sum(int(value) for row in rows for name, value in row.items()
                 if name.endswith("_calls") and name not in ("reads_calls", "writes_calls"))
     return {"calls": calls, "bytes_read": sum(int(row["reads_bytes_total"]) for row in rows),

@@ -63,6 +63,7 @@ TEST(Comparison, TheRankingAndItsFigures) {
       csv.starts_with("candidate,phase,weight_bytes,runs,time_s,least_95,most_95,write_peak_share,"
                       "read_peak_share\n"
                       "fast,total,16777216,3,"));
+  EXPECT_EQ(csv.find('\r'), std::string::npos);
   EXPECT_NE(csv.find("\n\"slow, \"\"old\"\"\",1,16777216,3,"), std::string::npos);
   EXPECT_NE(textOf(result, 10).find("fast is the fastest"), std::string::npos);
   EXPECT_NE(jsonOf(result).find("\"winner\": \"fast\""), std::string::npos);
