@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -20,6 +21,10 @@ namespace {
 using base::JsonNode;
 
 constexpr int kMaxDepth = 64;
+
+// Programs of a locale with decimal commas write others.
+constexpr std::string_view kNumberRule =
+    "; a number is digits with a point before the decimals, and has no comma";
 
 bool isBlank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 bool isWordCharacter(char c) {
@@ -40,10 +45,38 @@ void appendUtf8(std::string& out, std::uint32_t code) {
   }
 }
 
+// The number of bytes at the start of `text` that are digits.
+std::size_t digitsOf(std::string_view text) {
+  return std::min(text.find_first_not_of("0123456789"), text.size());
+}
+
+// Whether the word is a number as RFC 8259 has it, or one that printf() makes of what is none.
+bool isNumber(std::string_view word) {
+  if (word.starts_with('-')) word.remove_prefix(1);
+  if (word == "nan" || word == "inf") return true;
+  std::size_t digits = digitsOf(word);
+  if (digits == 0 || (digits > 1 && word[0] == '0')) return false;
+  word.remove_prefix(digits);
+  if (word.starts_with('.')) {
+    digits = digitsOf(word.substr(1));
+    if (digits == 0) return false;
+    word.remove_prefix(1 + digits);
+  }
+  if (word.starts_with('e') || word.starts_with('E')) {
+    word.remove_prefix(1);
+    if (word.starts_with('+') || word.starts_with('-')) word.remove_prefix(1);
+    digits = digitsOf(word);
+    if (digits == 0) return false;
+    word.remove_prefix(digits);
+  }
+  return word.empty();
+}
+
 // A number, true, false, null, nan or inf. Nothing for any other word.
 std::optional<JsonNode> nodeOfWord(std::string_view word) {
   if (word == "null") return JsonNode{};
   if (word == "true" || word == "false") return JsonNode{word == "true"};
+  if (!isNumber(word)) return std::nullopt;
   double number = 0;
   const char* const end = word.data() + word.size();
   const auto [stop, error] = std::from_chars(word.data(), end, number);
@@ -170,7 +203,20 @@ class Parser {
     return text_.substr(at_, end - at_);
   }
 
-  JsonNode value(int depth) {
+  // Whether nothing but blanks is before this in its line: IOR prints its progress in lines.
+  bool isFirstOfLine() const {
+    const std::size_t before = text_.find_last_not_of(" \t", at_ == 0 ? 0 : at_ - 1);
+    return before == std::string_view::npos || text_[before] == '\n';
+  }
+
+  // Whether digits follow the number that was read behind a comma, as in "2,50" of a locale with
+  // decimal commas and in "1,000".
+  bool goesOn() const {
+    return at_ + 1 < text_.size() && text_[at_] == ',' && text_[at_ + 1] >= '0' &&
+           text_[at_ + 1] <= '9';
+  }
+
+  JsonNode value(int depth, bool is_in_list) {
     skipBlanks();
     if (ended()) return {};
     if (depth > kMaxDepth) {
@@ -182,12 +228,19 @@ class Parser {
     const base::TextPlace place = placeAt(at_);
     if (text_[at_] == '"') return {string(), place};
     const std::size_t begin = at_;
-    std::optional<JsonNode> result = nodeOfWord(word());
-    at_ += word().size();
+    const std::string_view text = word();
+    std::optional<JsonNode> result = nodeOfWord(text);
+    at_ += text.size();
     (void)ended();  // the number may have been longer
-    if (!result) {
+    if (!result && !text.empty() && at_ == text_.size()) return {};  // it was cut
+    if (!result || (!is_in_list && isNumber(text) && goesOn())) {
+      const std::size_t after = std::min(text_.find_first_of(" \t\r\n\"]}", at_), text_.size());
+      const std::size_t end = text_.find_last_not_of(',', after - 1) + 1;
       at_ = begin;
-      fail("a value is expected");
+      fail(text.empty()
+               ? "a value is expected"
+               : fmt::format("{} is not a value of JSON{}",
+                             base::inBrief(text_.substr(begin, end - begin)), kNumberRule));
       return {};
     }
     result->place = place;
@@ -224,7 +277,10 @@ class Parser {
           break;
         }
         ++at_;
-        members.emplace_back(std::move(name), value(depth + 1));
+        members.emplace_back(std::move(name), value(depth + 1, false));
+      } else if (digitsOf(text_.substr(at_)) > 0 && !isFirstOfLine()) {
+        // The rest of a number such as "2 500".
+        fail(fmt::format("{} is not a name{}", base::inBrief(word()), kNumberRule));
       } else if (isWordCharacter(c)) {
         skipLine();
       } else {
@@ -253,7 +309,7 @@ class Parser {
       if (const std::string_view text = word(); !text.empty() && !nodeOfWord(text)) {
         skipLine();
       } else {
-        items.push_back(value(depth + 1));
+        items.push_back(value(depth + 1, true));
       }
     }
     return result;
@@ -287,11 +343,46 @@ std::string textAt(const JsonNode& node, std::string_view key) {
   return text == nullptr ? std::string() : *text;
 }
 
-std::optional<std::uint64_t> countAt(const JsonNode& node, std::string_view key) {
-  const std::optional<double> number = numberAt(node, key);
-  if (!number || !(*number >= 0) || *number > 9e18) return std::nullopt;
-  return static_cast<std::uint64_t>(*number);
-}
+// What a member can be at most, without a doubt: a value beyond is that of another quantity, such
+// as the time of a clock.
+constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 60;  // bytes
+constexpr std::uint64_t kMaxCount = 1'000'000'000;          // tasks, tests, phases, repetitions
+constexpr std::uint64_t kMaxSegments = std::uint64_t{1} << 50;
+constexpr std::uint64_t kMaxFlag = 1000;   // IOR counts how often an option is given
+constexpr double kMaxBandwidthMibS = 1e9;  // the memory of 5,000 nodes
+constexpr double kMaxSeconds = 1e9;        // 31 years
+
+// Whole numbers of members that may be missing. What is there and is none is refused by name; the
+// first refusal is kept.
+class Counts {
+ public:
+  explicit Counts(const std::filesystem::path& path) : path_(path) {}
+
+  std::optional<std::uint64_t> at(const JsonNode& node, std::string_view key, std::uint64_t least,
+                                  std::uint64_t most) {
+    const JsonNode* const value = node.find(key);
+    if (value == nullptr) return std::nullopt;
+    const std::optional<double> number = value->number();
+    if (number && *number >= static_cast<double>(least) && *number <= static_cast<double>(most) &&
+        *number == std::floor(*number)) {
+      return static_cast<std::uint64_t>(*number);
+    }
+    if (!refused_) {
+      refused_ = base::failureAt(
+          path_, value->place,
+          fmt::format("\"{}\" is {}; it has to be a whole number from {} to {}", key,
+                      number ? fmt::format("{:.10g}", *number) : std::string(value->kind()), least,
+                      most));
+    }
+    return std::nullopt;
+  }
+
+  const std::optional<base::Failure>& refused() const { return refused_; }
+
+ private:
+  const std::filesystem::path& path_;
+  std::optional<base::Failure> refused_;
+};
 
 class Reader {
  public:
@@ -370,6 +461,14 @@ class Reader {
     return {};
   }
 
+  static bool isTime(double seconds) { return seconds >= 0 && seconds <= kMaxSeconds; }
+  base::Failure notATime(const JsonNode& run, std::string_view key) const {
+    const JsonNode* value = run.find(key);
+    return at(value == nullptr ? run.place : value->place,
+              fmt::format("\"{}\" of a run is not a time: it has to be from 0 to {:.0f} seconds",
+                          key, kMaxSeconds));
+  }
+
   base::Result<void> readRuns(const JsonNode& root, std::vector<SummaryRun>& runs) const {
     const JsonNode* node = root.find("runs");
     const auto* list = node == nullptr ? nullptr : node->as<JsonNode::List>();
@@ -381,54 +480,56 @@ class Reader {
             std::pair("metadata_s", &run.metadata_s), std::pair("sync_s", &run.sync_s),
             std::pair("waiting_s", &run.waiting_s), std::pair("sum_s", &run.sum_s)}) {
         const std::optional<double> number = numberAt(entry, key);
-        if (!number || !std::isfinite(*number) || *number < 0) {
-          return at(entry.place, fmt::format("\"{}\" of a run is not a time", key));
-        }
+        if (!number || !isTime(*number)) return notATime(entry, key);
         *value = *number;
       }
       run.chain_s = numberAt(entry, "chain_s");
-      run.differences = countAt(entry, "differences").value_or(0);
+      if (run.chain_s && !isTime(*run.chain_s)) return notATime(entry, "chain_s");
+      Counts counts(path_);
+      run.differences = counts.at(entry, "differences", 0, kMaxSize).value_or(0);
+      if (counts.refused()) return *counts.refused();
     }
     return {};
   }
 
   base::Result<void> readTest(const JsonNode& node, SummaryTest& test) const {
-    test.id = static_cast<int>(numberAt(node, "TestID").value_or(test.id));
-    if (const auto phase = numberAt(node, "phase")) {
-      if (!(*phase >= 1 && *phase <= 1e9)) {
-        return at(node.place,
-                  fmt::format("\"phase\" is {}; it has to be from 1 to 1000000000", *phase));
-      }
+    Counts counts(path_);
+    test.id = static_cast<int>(counts.at(node, "TestID", 0, kMaxCount).value_or(test.id));
+    if (const auto phase = counts.at(node, "phase", 1, kMaxCount)) {
       test.phase = static_cast<int>(*phase);
     }
-    std::optional<double> writes, reads;
+    std::optional<std::uint64_t> writes, reads;
     if (const JsonNode* parameters = node.find("Parameters")) {
-      test.transfer_bytes = countAt(*parameters, "transferSize");
-      test.tasks = countAt(*parameters, "numTasks");
-      if (countAt(*parameters, "beyondCache").value_or(0) > 0) {
+      const auto flag = [&](std::string_view key) {
+        return counts.at(*parameters, key, 0, kMaxFlag);
+      };
+      test.transfer_bytes = counts.at(*parameters, "transferSize", 1, kMaxSize);
+      test.tasks = counts.at(*parameters, "numTasks", 1, kMaxCount);
+      if (counts.at(*parameters, "beyondCache", 0, kMaxCount).value_or(0) > 0) {
         return at(parameters->place,
                   fmt::format("test {} was run beyond the cache: its bandwidth is that of the "
                               "storage, from which no Time_io follows",
                               test.id));
       }
-      const auto repetitions = numberAt(*parameters, "repetitions");
-      const auto writes_file = numberAt(*parameters, "writeFile");
-      const auto reads_file = numberAt(*parameters, "readFile");
+      const auto repetitions = counts.at(*parameters, "repetitions", 1, kMaxCount);
+      const auto writes_file = flag("writeFile");
+      const auto reads_file = flag("readFile");
       if (repetitions && writes_file) writes = *writes_file != 0 ? *repetitions : 0;
       if (repetitions && reads_file) reads = *reads_file != 0 ? *repetitions : 0;
-      test.parameters = {.block_bytes = countAt(*parameters, "blockSize"),
-                         .segments = countAt(*parameters, "segmentCount"),
-                         .file_per_process = countAt(*parameters, "filePerProc"),
-                         .collective = countAt(*parameters, "collective"),
-                         .random = countAt(*parameters, "randomOffset"),
-                         .fsync = countAt(*parameters, "fsync"),
-                         .reordered = countAt(*parameters, "reorderTasks")};
+      test.parameters = {.block_bytes = counts.at(*parameters, "blockSize", 1, kMaxSize),
+                         .segments = counts.at(*parameters, "segmentCount", 1, kMaxSegments),
+                         .file_per_process = flag("filePerProc"),
+                         .collective = flag("collective"),
+                         .random = flag("randomOffset"),
+                         .fsync = flag("fsync"),
+                         .reordered = flag("reorderTasks")};
       test.api = textAt(*parameters, "api");
       test.data_file = textAt(*parameters, "testFileName");
     }
     if (const JsonNode* options = node.find("Options"); options != nullptr && !test.tasks) {
-      test.tasks = countAt(*options, "tasks");
+      test.tasks = counts.at(*options, "tasks", 1, kMaxCount);
     }
+    if (counts.refused()) return *counts.refused();
     const JsonNode* results = node.find("Results");
     if (results == nullptr) {
       return at(node.place,
@@ -443,9 +544,9 @@ class Reader {
     for (const auto& [expected, operation] :
          {std::pair(writes, model::Operation::kWrite), std::pair(reads, model::Operation::kRead)}) {
       const std::size_t found = test.bandwidth_mib_s.of(operation).size();
-      if (expected && static_cast<double>(found) != *expected) {
+      if (expected && found != *expected) {
         return at(results->place,
-                  fmt::format("test {} has {} of {:.0f} results of its {}s: the run was aborted",
+                  fmt::format("test {} has {} of {} results of its {}s: the run was aborted",
                               test.id, found, *expected, model::nameOf(operation)));
       }
     }
@@ -475,6 +576,12 @@ class Reader {
         return at(bandwidth->place,
                   fmt::format("\"bwMiB\" of iteration {} of {} is not a number above 0",
                               bandwidths.size() + 1, access));
+      }
+      if (number > kMaxBandwidthMibS) {
+        return at(bandwidth->place,
+                  fmt::format("\"bwMiB\" of iteration {} of {} is {:.10g}, more than any storage "
+                              "has ({:.0f} MiB/s): it is another quantity, or in another unit",
+                              bandwidths.size() + 1, access, number, kMaxBandwidthMibS));
       }
       bandwidths.push_back(number);
     }

@@ -116,6 +116,65 @@ TEST(SummaryReader, ABandwidthThatIsNone) {
   }
 }
 
+// A locale with decimal commas, thousands, and whatever else printf() does not write.
+TEST(SummaryReader, ANumberThatIsNotJson) {
+  constexpr const char* kRule =
+      "; a number is digits with a point before the decimals, and has no comma";
+  for (const char* value : {"1481,4973", "1,481.4973", "1481.", "01481", "+1481", ".5", "1481e",
+                            "0x5c9", "1.2.3", "1e5e5", "MiB", "-"}) {
+    EXPECT_EQ(
+        refusal("mpiio_collective_3_iterations.json", "1481.4973", value),
+        std::string("line 95, column 18: not JSON: ") + value + " is not a value of JSON" + kRule);
+  }
+  EXPECT_EQ(refusal("mpiio_collective_3_iterations.json", "1481.4973", "1 481.4973"),
+            std::string("line 95, column 20: not JSON: 481.4973 is not a name") + kRule);
+}
+
+// Each count that is read has a range, and is named where it is another quantity.
+TEST(SummaryReader, ACountThatIsNone) {
+  const std::string sample = "mpiio_collective_3_iterations.json";
+  const auto range = [](const std::string& key, const std::string& is, const std::string& most,
+                        const char* least = "1") {
+    return "\"" + key + "\" is " + is + "; it has to be a whole number from " + least + " to " +
+           most;
+  };
+  const auto said = [&](const std::string& from, const std::string& to) {
+    const std::string text = refusal(sample, from, to);
+    const std::size_t place = text.find(": ");
+    EXPECT_TRUE(text.starts_with("line ")) << text;
+    return text.substr(place + 2);
+  };
+  EXPECT_EQ(said("\"repetitions\": 3", "\"repetitions\": 2.5"),
+            range("repetitions", "2.5", "1000000000"));
+  EXPECT_EQ(said("\"repetitions\": 3", "\"repetitions\": \"3\""),
+            range("repetitions", "a text", "1000000000"));
+  EXPECT_EQ(said("\"transferSize\": 262144", "\"transferSize\": -262144"),
+            range("transferSize", "-262144", "1152921504606846976"));
+  EXPECT_EQ(said("\"blockSize\": 2097152", "\"blockSize\": 0"),
+            range("blockSize", "0", "1152921504606846976"));
+  EXPECT_EQ(said("\"segmentCount\": 2", "\"segmentCount\": null"),
+            range("segmentCount", "null", "1125899906842624"));
+  EXPECT_EQ(said("\"TestID\": 0", "\"TestID\": 1763686310000"),
+            range("TestID", "1.76368631e+12", "1000000000", "0"));
+  for (const char* flag : {"writeFile", "readFile", "filePerProc", "collective", "randomOffset",
+                           "fsync", "reorderTasks"}) {
+    const std::string key = "\"" + std::string(flag) + "\": ";
+    EXPECT_EQ(
+        said(key, key + "1763686310"),
+        range(flag,
+              test::readAll(fixture(sample)).find(key + "1") != std::string::npos ? "17636863101"
+                                                                                  : "17636863100",
+              "1000", "0"));
+  }
+  EXPECT_EQ(said("\"tasks\": 4", "\"tasks\": 0.5"), range("tasks", "0.5", "1000000000"));
+}
+
+TEST(SummaryReader, ABandwidthThatIsAnotherQuantity) {
+  EXPECT_EQ(refusal("mpiio_collective_3_iterations.json", "1481.4973", "1763686310"),
+            "line 95, column 18: \"bwMiB\" of iteration 1 of read is 1763686310, more than any "
+            "storage has (1000000000 MiB/s): it is another quantity, or in another unit");
+}
+
 TEST(SummaryReader, EveryCutIsRefused) {
   const std::string text = test::readAll(fixture("script_three_tests.json"));
   const test::TemporaryDirectory directory;
