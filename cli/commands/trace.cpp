@@ -224,6 +224,9 @@ int runTrace(Request& request) {
   // The library is for the command alone.
   unsetenv("LD_PRELOAD");
   conclude(request, opened, directory->run, launcher, std::move(launch));
+  // A launcher reports how its rank ended, and acts on it: a signal is another thing to it than a
+  // status of 128+n.
+  if (end.signal != 0 && !launcher.job.empty()) endBySignal(end.signal);
   return end.exitCode();
 }
 

@@ -4,12 +4,14 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <csignal>
+#include <cstdio>
 #include <new>
 
 namespace omnio::cli {
@@ -46,6 +48,18 @@ int ChildEnd::exitCode() const {
   if (start_error == ENOENT || start_error == ENOTDIR) return 127;
   if (start_error != 0) return 126;
   return signal != 0 ? 128 + signal : status;
+}
+
+void endBySignal(int signal) {
+  std::fflush(nullptr);
+  constexpr rlimit kNoCore{.rlim_cur = 0, .rlim_max = 0};
+  setrlimit(RLIMIT_CORE, &kNoCore);
+  std::signal(signal, SIG_DFL);
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, signal);
+  sigprocmask(SIG_UNBLOCK, &set, nullptr);
+  raise(signal);
 }
 
 ChildEnd runChild(const std::vector<std::string>& command, const ChildSettings& settings) {

@@ -35,4 +35,8 @@ struct ChildSettings {
 // it. Those that the terminal sends to the whole group reach a command in it by themselves.
 ChildEnd runChild(const std::vector<std::string>& command, const ChildSettings& settings = {});
 
+// Ends this process by the signal that ended the command, without a core file of its own. Returns
+// where that signal ends nothing.
+void endBySignal(int signal);
+
 }  // namespace omnio::cli

@@ -4,14 +4,19 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 
 #include "core/base/integers.hpp"
 #include "core/base/printable.hpp"
 #include "core/base/text_table.hpp"
+#include "core/tracefile/container_file.hpp"
 #include "core/wire/info.hpp"
+#include "core/wire/run.hpp"
 #include "core/wire/settings.hpp"
 
 namespace omnio::tracefile {
@@ -100,6 +105,62 @@ void noteRefusedSettings(const Trace& trace, Wholeness& result) {
   }
 }
 
+// Processes that MPI_Comm_spawn started and that are not in the trace: the launcher starts them
+// with an environment of its own.
+void checkSpawned(const Trace& trace, Wholeness& result) {
+  std::uint64_t started = 0;
+  std::uint64_t recorded = 0;
+  std::set<std::string> commands;
+  for (const auto& process : trace.processes()) {
+    if (!process->info.text(info::kIsSpawned).empty()) ++recorded;
+    for (std::uint64_t number = 1;; ++number) {
+      const std::string& told =
+          process->info.text(fmt::format("{}{}", info::kSpawnedPrefix, number));
+      if (told.empty()) break;
+      const std::size_t blank = std::min(told.find(' '), told.size());
+      started += base::wholeNumber<std::uint64_t>(told.substr(0, blank), 10).value_or(0);
+      commands.insert(base::printable(told.substr(std::min(blank + 1, told.size()))));
+    }
+  }
+  if (recorded >= started) return;
+  result.reasons.push_back(fmt::format(
+      "{} of {} that MPI_Comm_spawn started ({}) {} not traced: the launcher starts them without "
+      "the tracer's environment; run the launcher under `omnio trace`",
+      started - recorded, base::counted(started, "process", "processes"), fmt::join(commands, ", "),
+      started - recorded == 1 ? "was" : "were"));
+  result.at_least = true;
+}
+
+// The processes of this node that run as ranks for the trace directory and have told it nothing yet:
+// [rank, pid], by what their environment said when they were started. Those that this user may not
+// look at are left out.
+std::map<int, std::uint32_t> runningRanks(const std::filesystem::path& directory) {
+  std::map<int, std::uint32_t> running;
+  std::error_code error;
+  const std::string real = std::filesystem::canonical(directory, error).native();
+  for (const std::filesystem::directory_entry& entry : entriesOf("/proc")) {
+    const auto pid = base::wholeNumber<std::uint32_t>(entry.path().filename().native());
+    if (!pid) continue;
+    std::ifstream in(entry.path() / "environ", std::ios::binary);
+    std::map<std::string, std::string> variables;
+    for (std::string one; std::getline(in, one, '\0');) {
+      const std::size_t equals = std::min(one.find('='), one.size() - 1);
+      variables.emplace(one.substr(0, equals), one.substr(equals + 1));
+    }
+    const auto of = variables.find(wire::kDirectoryVariable);
+    if (of == variables.end() || of->second != real) continue;
+    for (const wire::LauncherVariables& launcher : wire::kLaunchers) {
+      const auto rank = variables.find(launcher.rank);
+      if (rank == variables.end()) continue;
+      if (const auto number = base::wholeNumber<int>(rank->second)) {
+        running.emplace(*number, *pid);
+      }
+      break;
+    }
+  }
+  return running;
+}
+
 struct Job {
   int ranks = 1;
   std::set<int> reporting;
@@ -125,16 +186,42 @@ void checkRanks(const Trace& trace, Wholeness& result) {
     // A long list would hide the rest of the report.
     constexpr int kNamed = 5;
     int silent = 0;
+    std::optional<std::map<int, std::uint32_t>> running;
     for (int rank = 0; rank < job.ranks; ++rank) {
       if (job.reporting.contains(rank)) continue;
-      if (++silent <= kNamed) {
-        result.reasons.push_back(fmt::format("rank {} of {} did not report", rank, job.ranks));
-      }
+      if (++silent > kNamed) continue;
+      if (!running) running = runningRanks(trace.directory());
+      const auto process = running->find(rank);
+      result.reasons.push_back(
+          process == running->end()
+              ? fmt::format("rank {} of {} did not report", rank, job.ranks)
+              : fmt::format("rank {} of {} has not reported yet: its process {} still runs", rank,
+                            job.ranks, process->second));
     }
     if (silent > kNamed) {
       result.reasons.push_back(fmt::format("{} ranks more did not report", silent - kNamed));
     }
   }
+}
+
+// Whether a process that did not say its end was in no call then whose effects could be missing:
+// its rings, which were read or collected, have all that it did. Python's pools of processes end
+// so.
+bool endedBetweenCalls(const Process& process) {
+  return process.life == Life::kKilled && !process.info.text(info::kEndedBetweenCalls).empty() &&
+         process.info.text(info::kEndedInCall).empty();
+}
+
+void noteKilled(const Trace& trace, Wholeness& result) {
+  const auto& processes = trace.processes();
+  const auto count = static_cast<std::uint64_t>(std::ranges::count_if(
+      processes, [](const auto& process) { return endedBetweenCalls(*process); }));
+  if (count == 0) return;
+  result.notes.push_back(fmt::format(
+      "{} of {} {} ended by a signal, or in a way that the tracer does not see, between two calls: "
+      "all that {} did until then is in the trace",
+      count, base::counted(processes.size(), "process", "processes"), count == 1 ? "was" : "were",
+      count == 1 ? "it" : "they"));
 }
 
 void checkLife(const Process& process, Wholeness& result) {
@@ -146,7 +233,8 @@ void checkLife(const Process& process, Wholeness& result) {
       {Life::kKilled, "was killed"},
       {Life::kRunning, "is still running"},
       {Life::kUnknown, "did not say that it ended: it was killed, or still runs on its node"}};
-  if (const auto why = base::wordOf(kUnfinished, process.life); !why.empty()) because(why);
+  const std::string_view why = base::wordOf(kUnfinished, process.life);
+  if (!why.empty() && !endedBetweenCalls(process)) because(why);
   if (process.container.empty()) because("could not create its file in the trace directory");
   const std::string& ended = process.info.text(wire::info::kRecordingEnded);
   if (!ended.empty()) {
@@ -345,11 +433,13 @@ Wholeness assess(const Trace& trace) {
     result.reasons.push_back(program.sentence());
     result.at_least = true;
   }
+  checkSpawned(trace, result);
   result.settled = result.reasons.empty();
   checkBytes(trace, result);
   checkUnseenWays(trace, result);
   result.whole = result.reasons.empty();
   noteStops(trace, result);
+  noteKilled(trace, result);
   noteRefusedSettings(trace, result);
   return result;
 }

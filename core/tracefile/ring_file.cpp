@@ -78,6 +78,25 @@ void findChunks(RingContent& ring, wire::Progress progress) {
   }
 }
 
+// As facts, which the log keeps when the ring is gone.
+void takeCallState(RingContent& ring, const wire::RingHeader& header) {
+  static constexpr auto kYes = [](std::string_view key) {
+    return std::string(key) + std::string("\0yes\0", 5);
+  };
+  static const std::string between = kYes(wire::info::kEndedBetweenCalls);
+  static const std::string in_call = kYes(wire::info::kEndedInCall);
+  switch (header.call_state.load(std::memory_order_relaxed)) {
+    case wire::CallState::kBetween:
+      ring.facts.emplace_back(between);
+      break;
+    case wire::CallState::kUnderWay:
+      ring.facts.emplace_back(in_call);
+      break;
+    case wire::CallState::kUnknown:
+      break;
+  }
+}
+
 }  // namespace
 
 std::vector<fs::path> ringDirectories(const std::vector<std::string>& besides) {
@@ -214,6 +233,7 @@ std::optional<RingContent> readRing(const fs::path& path) {
     std::memcpy(&has_note, &header->has_note, sizeof has_note);
     if (has_note != 0) ring.note = header->note;
     findChunks(ring, progress);
+    if (!ring.alive) takeCallState(ring, *header);
     return ring;
   }
   return {};

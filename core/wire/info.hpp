@@ -28,6 +28,11 @@ inline constexpr char kDefaultExclude[] = "default_exclude";
 inline constexpr char kMpiLibrary[] = "mpi_library";
 // The first MPI call of the process that is not recorded.
 inline constexpr char kMpiUnrecorded[] = "mpi_not_recorded";
+// "spawned.N": what the N-th call of MPI_Comm_spawn (or _multiple) of this process started, from 1:
+// "PROCESSES COMMAND", where COMMAND is the first of several. And in each process that was started
+// so, "yes".
+inline constexpr char kSpawnedPrefix[] = "spawned.";
+inline constexpr char kIsSpawned[] = "is_spawned";
 inline constexpr char kMpiRefused[] = "mpi_refused";  // MPI library of an unknown ABI, not traced
 inline constexpr char kRingPlace[] =
     "ring_directory";  // "memory": a death loses what was not drained
@@ -92,6 +97,10 @@ inline constexpr char kModulePrefix[] = "module.";
 inline constexpr char kStacksLost[] = "stacks_not_kept";
 // Why stacks have the return address alone from some moment on; not there: they do not.
 inline constexpr char kStacksShortened[] = "stacks_shortened";
+// "yes" in the log of a killed process, put there by who collected it: a thread was between two
+// calls when it ended, or inside of one that no event tells of (wire::CallState).
+inline constexpr char kEndedBetweenCalls[] = "ended_between_calls";
+inline constexpr char kEndedInCall[] = "ended_in_call";
 inline constexpr char kAborted[] = "aborted_with";  // MPI_Abort's error code
 
 }  // namespace omnio::wire::info

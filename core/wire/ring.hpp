@@ -48,6 +48,14 @@ struct Progress {
 };
 static_assert(kRingDataBytes < (1U << 24) && kRingDataBytes / kChunkAlignment < (1U << 16));
 
+// Whether the ring's owner is inside of a call that would be an event. When its process is killed
+// there, the call may have done what no event tells of; anywhere else nothing is lost.
+enum class CallState : std::uint32_t {
+  kUnknown = 0,   // as older tracers leave it
+  kBetween = 1,   // the last call of the owner that is an event is in the ring
+  kUnderWay = 2,  // or mapped pages, or asynchronous operations, may be
+};
+
 struct RingHeader {
   std::uint64_t magic = kRingMagic;
   std::uint32_t version = kFormatVersion;
@@ -63,7 +71,7 @@ struct RingHeader {
   std::uint64_t directory_device = 0;
   std::uint64_t directory_inode = 0;
   std::uint32_t uid = 0;  // of the process when it made the ring: the owner of the file
-  std::uint32_t pad = 0;
+  std::atomic<CallState> call_state{CallState::kUnknown};
   // A process whose container cannot be written leaves its account here, in one ring.
   Account note;
   bool has_note = false;

@@ -30,6 +30,10 @@ struct Process {
   std::uint32_t parent_pid = 0;
   std::uint64_t token = 0;
   std::uint64_t parent_token = 0;  // of the traced process this one was forked from, or 0
+  // By fork() itself, and no process before it has taken namespaces of its own: what its parent
+  // knows of the node and the program holds for it too.
+  bool is_plain_fork = false;
+  std::atomic<bool> has_own_namespaces{false};
   wire::Anchor begin;
 
   // A thread compares it with the epoch that it began in. The upper half is the number of the image
@@ -42,6 +46,9 @@ struct Process {
   std::atomic<std::uint32_t> next_log{0};
   std::atomic<std::uint32_t> next_thread{0};
   std::atomic<bool> has_threads{false};  // it has made one
+  // It has mapped a file, or begun an asynchronous operation: at a sudden end, these may have done
+  // what no event tells of.
+  std::atomic<bool> works_unseen{false};
   std::atomic<std::uint64_t> events_written{0};
   std::atomic<std::uint64_t> events_lost{0};
   std::atomic<std::uint64_t> stalled_ns{0};  // that application threads waited for the log
@@ -174,6 +181,15 @@ inline bool hasRecorded(const Thread& self) {
   return self.lanes[0].ring != nullptr &&
          self.epoch == process.epoch_page->load(std::memory_order_relaxed);
 }
+// For who reads the ring when the process was killed (wire::CallState): the thread enters a call
+// that will be an event, or is out of it. One store. In a handler, nothing is noted of the call
+// that it makes: the call that it interrupts is what counts.
+inline void noteCall(Thread& self, wire::CallState state) {
+  if (self.level == 0 && hasRecorded(self)) {
+    self.lanes[0].ring->header.call_state.store(state, std::memory_order_release);
+  }
+}
+
 // Events of the thread so far, those of its signal handlers left out.
 inline std::uint64_t eventsOf(const Thread& self) {
   return self.lanes[0].events + (hasRecorded(self) ? self.lanes[0].ring->events : 0);
@@ -216,7 +232,7 @@ std::uint64_t processStart();
 // The child of a fork is a process of its own: its log, its rings, its account begin here. Its
 // descriptors, and what is known of them, are its parent's. Of several threads that come here at
 // once, one does it and the others wait.
-void becomeForkedChild();
+void becomeForkedChild(bool is_plain = false);
 inline void noticeFork() {
   if (process.epoch_page->load(std::memory_order_acquire) == 0) [[unlikely]]
     becomeForkedChild();

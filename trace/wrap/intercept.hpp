@@ -352,6 +352,11 @@ template <CallId kCall>
     if (recordsStacks()) [[unlikely]]
       has_made_room |= putStack(*ring, self);
     append<kCall>(*ring, self, times, failed, numbers, request, result, subject, as);
+    // Behind the event, if the compiler keeps the order; around this call may be one of MPI.
+    const bool goes_on =
+        self.depth > 0 || self.in_mpi || process.works_unseen.load(std::memory_order_relaxed);
+    ring->header.call_state.store(goes_on ? wire::CallState::kUnderWay : wire::CallState::kBetween,
+                                  std::memory_order_release);
   } else if constexpr (movesBytes<kCall>()) {
     if (!failed) notePassed<kCall>(movedBy<kCall>(numbers, result));
   }
@@ -596,6 +601,7 @@ template <CallId kCall, typename R, typename Real, typename... A>
   [[maybe_unused]] int errno_before = 0;
   if constexpr (row.result == Result::kChar || row.result == Result::kLine) errno_before = errno;
   wire::EventTimes times;
+  noteCall(self, wire::CallState::kUnderWay);
   times.start = leaveThinking(self);
   std::conditional_t<std::is_void_v<R>, int, R> result{};
   if constexpr (std::is_void_v<R>) {
@@ -624,6 +630,8 @@ template <CallId kCall, typename R, typename Real, typename... A>
     }
     recordCall<kCall>(self, times, failed, arguments, error, value, subject);
     if constexpr (makesHandle(row)) noteOwnWork(self, times.end);
+  } else {
+    noteCall(self, wire::CallState::kBetween);
   }
   if constexpr (kCloses) releaseHandle(subject.handle);
   if (failed) errno = error;

@@ -472,6 +472,7 @@ void* map(void* where, std::size_t length, int protection, int flags, int fd, of
   const MappedFile file = fileOf(fd);
   const std::uint64_t number =
       result == MAP_FAILED ? 0 : numbers.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (number != 0) process.works_unseen.store(true, std::memory_order_relaxed);
   values[calls::indexOf(row, Role::kLength)] = static_cast<std::int64_t>(length);
   values[calls::indexOf(row, Role::kNumber)] = protection;
   values[calls::indexOf(row, Role::kFlags)] = flags;

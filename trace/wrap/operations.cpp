@@ -50,6 +50,7 @@ bool addOperation(const void* block, AsyncOperation& operation) {
     OperationPlace& place = placeAt(block, i);
     std::uintptr_t expected = 0;
     if (!place.block.compare_exchange_strong(expected, kBusy)) continue;
+    process.works_unseen.store(true, std::memory_order_relaxed);
     operation.number = operations.fetch_add(1, std::memory_order_relaxed) + 1;
     place.operation = operation;
     place.block.store(addressOf(block), std::memory_order_release);

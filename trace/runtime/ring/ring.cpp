@@ -355,6 +355,7 @@ bool handOver(Thread& self, unsigned lane_number) {
       lane.events += full.events;
       lane.ring = next;
       beginOwnership(*next, self, lane_number);
+      full.header.call_state.store(wire::CallState::kBetween, std::memory_order_relaxed);
       full.owner.store(kHandedOver, std::memory_order_release);
       LogHelper::wake();
       break;
