@@ -29,6 +29,7 @@ OTHER_WORDS = {
 ROW = re.compile(r"OMNIO_CALL\(\s*k\w+\s*,\s*\d+\s*,\s*(\w+)")
 THREAD_ROW = re.compile(r"OMNIO_THREAD_CALL\(\s*\d+\s*,\s*(\w+)")
 MPI_ROW = re.compile(r"OMNIO_MPI_CALL\(\s*\d+\s*,\s*(\w+)")
+MPI_LARGE = re.compile(r"OMNIO_MPI_LARGE\(\s*\d+\s*,\s*(\w+)")
 
 LITERAL = r'"([^"\\\n]*)"'
 COMPARED = re.compile(rf"[=!]=\s*{LITERAL}|{LITERAL}\s*[=!]=")
@@ -69,7 +70,7 @@ def names_of_calls(root):
             continue
         text = without_comments(path.read_text(encoding="utf-8"))
         names.update(ROW.findall(text))
-        for name in MPI_ROW.findall(text):
+        for name in MPI_ROW.findall(text) + [name + "_c" for name in MPI_LARGE.findall(text)]:
             names.update(("MPI_" + name, "PMPI_" + name))
         names.update(THREAD_ROW.findall(text))
     return names

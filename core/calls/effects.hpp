@@ -26,9 +26,11 @@ enum class CallId : std::uint16_t {
 #undef OMNIO_PART
 #undef OMNIO_CALL
 #define OMNIO_MPI_CALL(NUMBER, NAME, ...) MPI_##NAME = NUMBER, PMPI_##NAME = (NUMBER) + 1,
+#define OMNIO_MPI_LARGE(NUMBER, NAME) MPI_##NAME##_c = NUMBER, PMPI_##NAME##_c = (NUMBER) + 1,
 #define OMNIO_MPI_MORE(NUMBER, NAME, ...) NAME = NUMBER,
 #include "core/calls/mpi.def"
 #undef OMNIO_MPI_MORE
+#undef OMNIO_MPI_LARGE
 #undef OMNIO_MPI_CALL
 #define OMNIO_THREAD_CALL(NUMBER, NAME, ...) NAME = NUMBER,
 #define OMNIO_THREAD_MORE(NUMBER, NAME, ...) NAME = NUMBER,

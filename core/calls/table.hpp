@@ -119,6 +119,18 @@ consteval std::array<Row, kNumberLimit> makeTable() {
       Roles(__VA_ARGS__));                                                                      \
   add(mpiRow(CallId::PMPI_##NAME, CallId::MPI_##NAME, Class::CLASS, Sync::SYNC, "PMPI_" #NAME), \
       Roles(__VA_ARGS__));
+    // Those with counts of any length have the roles of the call that they are forms of.
+    const auto addLarge = [&table](CallId form, CallId of, std::string_view name) {
+      Row row = table[toNumber(of)];
+      row.number = toNumber(form);
+      row.name = name;
+      if (table[row.number].number != 0) duplicateCallNumber();
+      table[row.number] = row;
+    };
+#define OMNIO_MPI_LARGE(NUMBER, NAME)                                      \
+  static_assert((NUMBER) % 2 == 0);                                        \
+  addLarge(CallId::MPI_##NAME##_c, CallId::MPI_##NAME, "MPI_" #NAME "_c"); \
+  addLarge(CallId::PMPI_##NAME##_c, CallId::MPI_##NAME, "PMPI_" #NAME "_c");
 #define OMNIO_MPI_MORE(NUMBER, NAME, CLASS, SYNC, ...)                             \
   add(mpiRow(CallId::NAME, CallId::NAME, Class::CLASS, Sync::SYNC, "(" #NAME ")"), \
       Roles(__VA_ARGS__));
@@ -145,6 +157,7 @@ consteval std::array<Row, kNumberLimit> makeTable() {
 #undef OMNIO_THREAD_MORE
 #undef OMNIO_THREAD_CALL
 #undef OMNIO_MPI_MORE
+#undef OMNIO_MPI_LARGE
 #undef OMNIO_MPI_CALL
 #undef OMNIO_PART
 #undef OMNIO_CALL

@@ -268,7 +268,7 @@ IoReader::IoReader(const Process& process, const Log& log, event::PathTable& pat
       scout_(process, log, paths, Stacks::kLeft, false) {}
 
 // The event is the inner one that events_ has come to.
-bool IoReader::isPartOfFileAccess() {
+bool IoReader::isPartOfFileAccess(const event::Event& event) {
   if (inner_left_ == 0) {
     scout_.catchUpWith(events_);
     outer_ = scout_.next();
@@ -278,7 +278,8 @@ bool IoReader::isPartOfFileAccess() {
   }
   // None was found where a chunk cannot be read that could be before.
   if (inner_left_ > 0) --inner_left_;
-  return keep_inner_;
+  // Calls below a call that has no event come before the next event, and are not part of it.
+  return keep_inner_ && (outer_ == nullptr || event.start_ns >= outer_->start_ns);
 }
 
 // Whether the reader gives out one of the application's own calls. It has to be asked for each of
@@ -307,7 +308,7 @@ const event::Event* IoReader::next() {
       missing_before_ = missing;
       return event;
     }
-    const bool keep = isPartOfFileAccess() && calls::isIo(*event->row);
+    const bool keep = isPartOfFileAccess(*event) && calls::isIo(*event->row);
     if (keep && choice_.layer == event::IoLayer::kMpi) requests_.takeBelow(*event);
     if (keep && choice_.layer == event::IoLayer::kPosix) {
       missing_before_ = missing;

@@ -115,7 +115,7 @@ class IoReader final : public event::EventSource {
   std::uint64_t leftOut() const { return left_out_; }
 
  private:
-  bool isPartOfFileAccess();
+  bool isPartOfFileAccess(const event::Event& event);
   bool isChosen(const event::Event& event);
 
   const IoChoice choice_;

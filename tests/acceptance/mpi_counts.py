@@ -1,14 +1,17 @@
 """The numbers of MPI calls, rank by rank: what the trace has is what an independent profiler
 (tests/programs/mpi_profiler.c) counts in the same run, in C and in the three ways of Fortran. The
-profiler counts all calls of MPI-3.1; those that a trace leaves out are listed here.
+profiler counts all calls of MPI-3.1 and the forms of MPI-IO with counts of any length; those that a
+trace leaves out are listed here. Each function that the MPI libraries of this machine export is
+wrapped, or is listed.
 
-  mpi_counts.py [CASE...]    a program's name, mpi4py, or a case of c_mpi_ends
+  mpi_counts.py [CASE...]    a program's name, mpi4py, a case of c_mpi_ends, or symbols
 """
 
 import glob
 import json
 import os
 import re
+import subprocess
 import sys
 
 from omnio_testing import (Checks, WorkDirectory, differences, emptied, environment, ioLibraries,
@@ -37,6 +40,20 @@ NOT_RECORDED = re.compile("MPI_(%s)" % "|".join((
     "File_set_errhandler",
     "Comm_(rank|size|group|compare|remote_size|remote_group|test_inter)", "Keyval_.*", "Attr_.*",
     "(Cart|Graph|Dist_graph)_(get|coords|rank|shift|map|neighbors.*)", "(Cartdim|Graphdims)_get")))
+# The same of functions that the profiler does not count: of MPI-4, of tools, those that return
+# something else, and those that move data to no rank of a known group.
+NOT_WRAPPED = re.compile("MPI_(%s)" % "|".join((
+    "T_.*", "Add_error_(class|code|string)", ".*_(c2f|f2c|f082f|f2f08|c2f08|f082c)", "Pcontrol",
+    "Wtime|Wtick", "Aint_(add|diff)", "Buffer_.*_c", "File_(create|call)_errhandler",
+    "Register_datarep(_c)?", "Comm_call_errhandler|Win_call_errhandler|Session_call_errhandler",
+    "Grequest_(start|complete)", "(Lookup|Publish|Unpublish)_name", "Get_(count|elements)_c",
+    "Parrived|Pready|Pready_list|Pready_range", "Request_get_status", "Reduce_local_c",
+    "Session_(create|get|set)_.*", "Win_(attach|detach|sync|shared_query|shared_query_c)",
+    # What mpi.h needs besides functions that order ranks.
+    "(COMM_|TYPE_|WIN_)?(NULL_COPY|NULL_DELETE|DUP)_FN", "CONVERSION_FN_NULL(_C)?",
+    "(F|F08)_STATUS(ES)?_IGNORE", "UNWEIGHTED", "WEIGHTS_EMPTY", "(AINT|WTIME|WTICK).*_F90",
+)))
+LIBRARIES = ("libmpi.so.40", "libmpich.so.12")
 # Kinds of calls that the programs here make at least.
 LEAST_KINDS = 160
 
@@ -151,6 +168,41 @@ def compareProgram(checks, name, library, flavour, least, command, work):
     print(f"{name}: {calls} calls of {len(total)} kinds; {summary}", flush=True)
 
 
+def symbolsOf(path):
+    """The names of MPI that a library exports."""
+    done = subprocess.run(["nm", "-D", "--defined-only", path], capture_output=True, text=True,
+                          check=True)
+    names = (line.split()[-1].split("@")[0] for line in done.stdout.splitlines())
+    return {name for name in names if re.match("P?MPI_", name)}
+
+
+def pathOf(library):
+    """Where the loader finds it; None: nowhere."""
+    listed = run(["/sbin/ldconfig", "-p"]).out.decode()
+    found = re.search(rf"^\s*{re.escape(library)} .*=> (\S+)$", listed, re.MULTILINE)
+    return found and found[1]
+
+
+def checkSymbols(checks):
+    """A function without a wrapper is one that is known to need none: a call of MPI that the library
+    makes inside of it would else be taken for the application's."""
+    wrapped = symbolsOf(os.path.join(os.environ["OMNIO_TEST_LIBRARIES"], "libomnio_mpi.so"))
+    for library in LIBRARIES:
+        path = pathOf(library)
+        if path is None:
+            checks.skip(library, "not here")
+            continue
+        names = {plainName(name) for name in symbolsOf(path)}
+        left = {name for name in names
+                if not NOT_WRAPPED.fullmatch(name) and isRecorded(name)}
+        unknown = sorted(name for name in left if not {name, "P" + name} <= wrapped)
+        checks.equal(unknown, [], f"{library}: neither wrapped nor named")
+        files = {name for name in names if name.startswith("MPI_File_")}
+        without = sorted(name for name in files if name not in wrapped)
+        print(f"{library}: {len(names)} names, {len(files - set(without))} of MPI_File_ wrapped; "
+              f"not wrapped: {', '.join(without)}", flush=True)
+
+
 def compareEnd(checks, way, status, spawned, whole, work):
     """A program of several jobs, or one that does not end as it should, behaves as without the
     tracer, and what it did is in the trace."""
@@ -220,6 +272,9 @@ def main(wanted):
                 with checks.case("mpi4py"):
                     compareProgram(checks, "mpi4py (ompio, hybrid)", "ompio", "hybrid", 6,
                                    [PYTHON, MPI4PY], work)
+        if not wanted or "symbols" in wanted:
+            with checks.case("symbols"):
+                checkSymbols(checks)
         for way, status, spawned, whole in ENDS:
             if not wanted or way in wanted:
                 with checks.case(way):

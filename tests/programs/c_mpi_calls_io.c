@@ -131,6 +131,66 @@ static void transfersOfFile(MPI_File file, int nonblocking_collectives) {
   }
 }
 
+// With counts of any length.
+static void largeCounts(MPI_File file) {
+#if MPI_VERSION >= 4
+  const MPI_Offset at = rank * 16;
+  MPI_Status status;
+  MPI_Request request;
+  SOME OK(MPI_File_write_at_c(file, at, in, 16, MPI_INT, &status));
+  SOME OK(MPI_File_read_at_c(file, at, out, 16, MPI_INT, &status));
+  SOME OK(MPI_File_write_at_all_c(file, at, in, 16, MPI_INT, MPI_STATUS_IGNORE));
+  SOME OK(MPI_File_read_at_all_c(file, at, out, 16, MPI_INT, MPI_STATUS_IGNORE));
+  OK(MPI_File_seek(file, at, MPI_SEEK_SET));
+  SOME OK(MPI_File_write_c(file, in, 16, MPI_INT, &status));
+  SOME OK(MPI_File_write_all_c(file, in, 16, MPI_INT, &status));
+  OK(MPI_File_seek(file, at, MPI_SEEK_SET));
+  SOME OK(MPI_File_read_c(file, out, 16, MPI_INT, &status));
+  SOME OK(MPI_File_read_all_c(file, out, 16, MPI_INT, &status));
+  BY_REQUEST(MPI_File_iwrite_c, file, in, 16, MPI_INT)
+  BY_REQUEST(MPI_File_iread_c, file, out, 16, MPI_INT)
+  BY_REQUEST(MPI_File_iwrite_at_c, file, at, in, 16, MPI_INT)
+  BY_REQUEST(MPI_File_iread_at_c, file, at, out, 16, MPI_INT)
+  BY_REQUEST(MPI_File_iwrite_all_c, file, in, 16, MPI_INT)
+  BY_REQUEST(MPI_File_iread_all_c, file, out, 16, MPI_INT)
+  BY_REQUEST(MPI_File_iwrite_at_all_c, file, at, in, 16, MPI_INT)
+  BY_REQUEST(MPI_File_iread_at_all_c, file, at, out, 16, MPI_INT)
+  SOME {
+    OK(MPI_File_write_all_begin_c(file, in, 16, MPI_INT));
+    OK(MPI_File_write_all_end(file, in, &status));
+  }
+  SOME {
+    OK(MPI_File_read_all_begin_c(file, out, 16, MPI_INT));
+    OK(MPI_File_read_all_end(file, out, &status));
+  }
+  SOME {
+    OK(MPI_File_write_at_all_begin_c(file, at, in, 16, MPI_INT));
+    OK(MPI_File_write_at_all_end(file, in, &status));
+  }
+  SOME {
+    OK(MPI_File_read_at_all_begin_c(file, at, out, 16, MPI_INT));
+    OK(MPI_File_read_at_all_end(file, out, &status));
+  }
+  SOME OK(MPI_File_write_shared_c(file, in, 4, MPI_INT, &status));
+  SOME OK(MPI_File_write_ordered_c(file, in, 4, MPI_INT, &status));
+  BY_REQUEST(MPI_File_iwrite_shared_c, file, in, 4, MPI_INT)
+  SOME {
+    OK(MPI_File_write_ordered_begin_c(file, in, 4, MPI_INT));
+    OK(MPI_File_write_ordered_end(file, in, &status));
+  }
+  OK(MPI_File_seek_shared(file, 0, MPI_SEEK_SET));
+  SOME OK(MPI_File_read_shared_c(file, out, 4, MPI_INT, &status));
+  SOME OK(MPI_File_read_ordered_c(file, out, 4, MPI_INT, &status));
+  BY_REQUEST(MPI_File_iread_shared_c, file, out, 4, MPI_INT)
+  SOME {
+    OK(MPI_File_read_ordered_begin_c(file, out, 4, MPI_INT));
+    OK(MPI_File_read_ordered_end(file, out, &status));
+  }
+#else
+  (void)file;
+#endif
+}
+
 static void sharedPointer(MPI_File file) {
   MPI_Status status;
   MPI_Request request;
@@ -165,6 +225,7 @@ void fileCalls(const char* directory, int nonblocking_collectives) {
   SOME OK(MPI_File_set_atomicity(file, 0));
   transfersOfFile(file, nonblocking_collectives);
   sharedPointer(file);
+  largeCounts(file);
   SOME OK(MPI_File_sync(file));
   OK(MPI_File_close(&file));
   // Fails: a file that is not there.

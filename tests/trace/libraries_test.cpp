@@ -69,7 +69,8 @@ const std::set<std::string> kParted = {"aio_error",
                                        "io_uring_queue_init",
                                        "io_uring_queue_init_params",
                                        "io_uring_queue_init_mem"};
-const std::set<std::string> kMpiLifeCycle = {"MPI_Abort", "PMPI_Abort"};
+// PMIx_Spawn starts the processes of MPI_Comm_spawn.
+const std::set<std::string> kMpiLifeCycle = {"MPI_Abort", "PMPI_Abort", "PMIx_Spawn"};
 
 // Remembered for the calls that start what they make.
 constexpr const char* kMpiPersistent[] = {"Send_init", "Bsend_init", "Rsend_init", "Ssend_init",

@@ -25,6 +25,11 @@
     return lazy.get();                                                                         \
   }())
 
+// Declares both names of a function that the header may not have.
+#define OMNIO_OF_MPI_4(NAME, ...) \
+  int MPI_##NAME(__VA_ARGS__);    \
+  int PMPI_##NAME(__VA_ARGS__);
+
 namespace omnio::trace::OMNIO_MPI_ABI {
 
 // Asks MPI; false when it cannot tell, or has no such function. OMNIO_LAZY_MPI has functions.

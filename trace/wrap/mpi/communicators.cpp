@@ -118,16 +118,20 @@ Group* remember(MPI_Comm communicator, Group facts) {
 
 }  // namespace
 
+bool isSpawned() {
+  MPI_Comm parent = nullCommunicator();
+  return ask(OMNIO_LAZY_MPI(PMPI_Comm_get_parent), &parent) && !isNone(parent);
+}
+
 namespace {
 
 // Whether other ranks of the job, as its launcher names it, have started these: then it has two
 // worlds of one name. Open MPI names each.
-bool isSpawned() {
+bool sharesJobName() {
 #ifdef OPEN_MPI
   return false;
 #else
-  MPI_Comm parent = nullCommunicator();
-  return ask(OMNIO_LAZY_MPI(PMPI_Comm_get_parent), &parent) && !isNone(parent);
+  return isSpawned();
 #endif
 }
 
@@ -138,7 +142,7 @@ void knowPredefined() {
   const MPI_Comm self = selfCommunicator();
   if (world == MPI_Comm{} || self == MPI_Comm{} || groupOf(world) != nullptr) return;
   Group facts = factsOf(world);
-  facts.id = wire::mixed(isSpawned() ? process.token : jobNumber(), 1);
+  facts.id = wire::mixed(sharesJobName() ? process.token : jobNumber(), 1);
   const std::uint64_t alone =
       wire::mixed(facts.id, 2 + static_cast<std::uint64_t>(static_cast<std::uint32_t>(facts.rank)));
   addGroup(keyOf(world), facts);
@@ -252,14 +256,61 @@ int createInter(CallId id, Real* real, MPI_Comm local, int leader, MPI_Comm brid
 }
 
 // Between jobs: the new group has ranks of two worlds and is not told of. The communicator is the
-// argument kParent, the place of the new one follows it.
-template <std::size_t kParent, typename Real, typename... A>
-int makeBetweenJobs(CallId id, Real* real, A... a) {
-  SyncCall call(id, [&] { return real(a...); });
+// argument kParent, the place of the new one follows it. What the library does for it is a layer
+// deeper: it starts programs and opens connections, and calls nothing of the application's.
+template <std::size_t kParent, typename... A>
+void makeBetweenJobs(SyncCall& call, int (*real)(A...), A... a) {
+  call.make<DeeperLayer>([&] { return real(a...); });
   leaveUnknown(call, argumentAt<kParent + 1>(a...));
+}
+
+template <std::size_t kParent, typename... A>
+int recordBetweenJobs(SyncCall& call, A... a) {
   if (!call.isOurs()) return call.result();
   Group* group = call.failed() ? nullptr : groupOf(argumentAt<kParent>(a...));
   return call.record<CallId::MPI_Comm_dup>(group, 0, nextCall(group));
+}
+
+template <std::size_t kParent, typename... A>
+int meetOtherJob(CallId id, int (*real)(A...), A... a) {
+  SyncCall call(id);
+  makeBetweenJobs<kParent>(call, real, a...);
+  return recordBetweenJobs<kParent>(call, a...);
+}
+
+// One of the processes that make the call says how many were started: if these have no tracer, the
+// trace has to name them.
+void tellSpawned(const char* command, MPI_Comm made) {
+  static std::atomic<std::uint64_t> told{0};
+  int processes = 0;
+  if (!ask(OMNIO_LAZY_MPI(PMPI_Comm_remote_size), made, &processes) || !openContainer()) return;
+  char key[64];
+  LongText value;
+  value.putNumber(processes).put(' ').put(std::string_view(command));
+  appendFact(Text(key, sizeof key).put(wire::info::kSpawnedPrefix).putNumber(++told).words(),
+             std::string_view(value.data(), value.size()));
+}
+
+template <std::size_t kParent, typename... A>
+int spawn(CallId id, int (*real)(A...), A... a) {
+  SyncCall call(id);
+  makeBetweenJobs<kParent>(call, real, a...);
+  const MPI_Comm parent = argumentAt<kParent>(a...);
+  int rank = -1;
+  const bool is_root = !call.failed() && call.isOurs() &&
+                       ask(OMNIO_LAZY_MPI(PMPI_Comm_rank), parent, &rank) &&
+                       rank == argumentAt<kParent - 1>(a...);
+  if (is_root) {
+    // Of several programs, an array of commands.
+    const char* command;
+    if constexpr (std::is_convertible_v<decltype(argumentAt<0>(a...)), const char*>) {
+      command = argumentAt<0>(a...);
+    } else {
+      command = argumentAt<1>(a...)[0];
+    }
+    tellSpawned(command, *argumentAt<kParent + 1>(a...));
+  }
+  return recordBetweenJobs<kParent>(call, a...);
 }
 
 }  // namespace
@@ -280,9 +331,9 @@ OMNIO_MPI_BOTH(Comm_create_group, 4, createGroup)
 OMNIO_MPI_BOTH(Intercomm_create, 6, createInter)
 OMNIO_MPI_BOTH(Comm_free, 1, freeObject)
 OMNIO_MPI_BOTH(Comm_disconnect, 1, freeObject)
-OMNIO_MPI_BOTH(Comm_spawn, 8, makeBetweenJobs<5>)
-OMNIO_MPI_BOTH(Comm_spawn_multiple, 9, makeBetweenJobs<6>)
-OMNIO_MPI_BOTH(Comm_accept, 5, makeBetweenJobs<3>)
-OMNIO_MPI_BOTH(Comm_connect, 5, makeBetweenJobs<3>)
+OMNIO_MPI_BOTH(Comm_spawn, 8, spawn<5>)
+OMNIO_MPI_BOTH(Comm_spawn_multiple, 9, spawn<6>)
+OMNIO_MPI_BOTH(Comm_accept, 5, meetOtherJob<3>)
+OMNIO_MPI_BOTH(Comm_connect, 5, meetOtherJob<3>)
 
 }  // namespace omnio::trace::OMNIO_MPI_ABI

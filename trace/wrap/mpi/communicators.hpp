@@ -13,6 +13,8 @@ bool translateRanks(MPI_Group from, int* ranks, int count, MPI_Group to);
 
 // MPI_COMM_WORLD and MPI_COMM_SELF; when MPI has begun.
 void knowPredefined();
+// Whether MPI_Comm_spawn of other ranks has started this process.
+bool isSpawned();
 
 // The group of a communicator, a window or a file; nullptr of one that is not known: between jobs
 // that were not started together, or made before recording.

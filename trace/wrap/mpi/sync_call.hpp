@@ -44,6 +44,7 @@ class MpiCall {
   template <typename Layer, typename Real>
   int makeTimed(Real real) {
     const Layer layer(self_);
+    noteCall(self_, wire::CallState::kUnderWay);
     times_.start = leaveThinking(self_);
     result_ = real();
     times_.end = ticks();
@@ -82,14 +83,17 @@ class SyncCall : public MpiCall {
   // library or by a callback of the application's.
   bool isOurs() const { return is_ours_ && knowsObjects(); }
 
-  template <typename Real>
+  template <typename Layer = InsideMpi, typename Real>
   int make(Real real) {
-    return is_ours_ ? makeTimed<InsideMpi>(real) : makeUntimed(real);
+    return is_ours_ ? makeTimed<Layer>(real) : makeUntimed(real);
   }
 
   // A test or probe that found nothing is not an event. Returns what the call returned.
   int foundNothing() {
-    if (isOurs()) notePoll(self_, times_);
+    if (isOurs()) {
+      noteCall(self_, wire::CallState::kBetween);
+      notePoll(self_, times_);
+    }
     return result();
   }
   // One that found something lasts from the first that found nothing, if the thread only waited in

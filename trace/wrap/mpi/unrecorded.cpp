@@ -22,6 +22,7 @@ Word passUnrecorded(const char* name, Word (*real)(Words...), Words... words) {
   const int errno_before = errno;
   noteUnrecorded(name);
   errno = errno_before;
+  const InsideMpi inside(thread);
   return real == nullptr ? kNoSuchFunction : real(words...);
 }
 

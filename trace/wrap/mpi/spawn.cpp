@@ -1,0 +1,107 @@
+// Processes that MPI_Comm_spawn starts. The launcher makes their environment of its own, which has
+// no tracer in it where each rank was started under `omnio trace`; to that it adds what the library
+// asks for. Libraries that start processes through PMIx (Open MPI, MPICH where it is built so) ask
+// by PMIx_Spawn: the tracer's variables are added there.
+#include <errno.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "core/wire/run.hpp"
+#include "core/wire/settings.hpp"
+#include "trace/runtime/process.hpp"
+#include "trace/runtime/sys/scratch.hpp"
+#include "trace/wrap/library_call.hpp"
+#include "trace/wrap/signature.hpp"
+
+namespace omnio::trace {
+namespace {
+
+// pmix_app_t of pmix_common.h, since version 2 of PMIx.
+struct PmixApp {
+  char* command;
+  char** arguments;
+  char** variables;
+  char* directory;
+  int processes;
+  void* info;
+  std::size_t info_count;
+};
+constexpr std::size_t kMostVariables = 16;
+
+bool isSet(char* const* variables, const char* definition) {
+  const std::size_t name = strcspn(definition, "=") + 1;
+  for (; variables != nullptr && *variables != nullptr; ++variables) {
+    if (strncmp(*variables, definition, name) == 0) return true;
+  }
+  return false;
+}
+
+std::size_t countOf(char* const* variables) {
+  std::size_t count = 0;
+  while (variables != nullptr && variables[count] != nullptr) ++count;
+  return count;
+}
+
+// This process's definitions of the tracer's variables, as its environment has them.
+struct Definitions {
+  char* list[kMostVariables];
+  std::size_t count = 0;
+};
+Definitions definitionsOfTracer() {
+  Definitions found;
+  const auto add = [&found](const char* name) {
+    const std::size_t bytes = strlen(name);
+    for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+      const bool is_it = strncmp(*variable, name, bytes) == 0 && (*variable)[bytes] == '=';
+      if (is_it && found.count < kMostVariables) found.list[found.count++] = *variable;
+    }
+  };
+  add("LD_PRELOAD");
+  add(wire::kDirectoryVariable);
+  add(wire::kRunVariable);
+  for (const wire::Setting& setting : wire::kSettings) {
+    if (setting.reaches_processes) add(setting.variable);
+  }
+  return found;
+}
+
+// Makes the call with the variables added to those of each program; what a program has already
+// stays.
+template <typename Call>
+long spawnTraced(Call call, const PmixApp* apps, std::size_t count) {
+  const Definitions own = isActive() ? definitionsOfTracer() : Definitions{};
+  if (own.count == 0 || apps == nullptr || count == 0) return call(apps);
+  std::size_t room = 0;
+  for (std::size_t i = 0; i < count; ++i) room += countOf(apps[i].variables) + own.count + 1;
+  const Scratch<PmixApp, 4> changed(count);
+  const Scratch<char*, 64> variables(room);
+  if (!changed || !variables) return call(apps);
+  char** at = variables.data();
+  for (std::size_t i = 0; i < count; ++i) {
+    changed[i] = apps[i];
+    const std::size_t before = countOf(apps[i].variables);
+    char** const begin = at;
+    for (std::size_t n = 0; n < before; ++n) *at++ = apps[i].variables[n];
+    for (std::size_t n = 0; n < own.count; ++n) {
+      if (!isSet(apps[i].variables, own.list[n])) *at++ = own.list[n];
+    }
+    *at++ = nullptr;
+    changed[i].variables = begin;
+  }
+  return call(changed.data());
+}
+
+constexpr const char* kPmix = "libpmix.so.2";
+
+}  // namespace
+}  // namespace omnio::trace
+
+using namespace omnio::trace;
+
+OMNIO_OF_LIBRARY(PMIx_Spawn, kPmix,
+                 spawnTraced(
+                     [=](const PmixApp* apps) {
+                       return real(a, b, reinterpret_cast<long>(apps), d, e, f);
+                     },
+                     reinterpret_cast<const PmixApp*>(c), static_cast<std::size_t>(d)))
