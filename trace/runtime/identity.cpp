@@ -8,6 +8,7 @@
 #include <sys/sysmacros.h>
 #include <sys/utsname.h>
 
+#include <atomic>
 #include <cstring>
 #include <limits>
 
@@ -82,11 +83,23 @@ class Facts {
     if (length <= 0) return;
     text_.put(key).skip(1 + static_cast<std::size_t>(length)).putByte('\0');
   }
+  // Pairs that are ready.
+  void putAll(std::string_view pairs) {
+    if (pairs.size() <= text_.room()) text_.put(pairs);
+  }
   std::size_t size() const { return text_.size(); }
 
  private:
   Text text_;
 };
+
+// What a process has told of its node and program is true of its forked children too. To find it
+// out again takes each of them longer than the fork itself.
+constinit struct Inherited {
+  char text[4096] = {};
+  std::atomic<std::size_t> bytes{0};  // 0: there is none, or it is too long
+  std::atomic<bool> has_mounts{false};
+} inherited;
 
 struct LibrarySearch {
   const char* prefix;
@@ -231,16 +244,26 @@ std::uint64_t jobNumber() {
 std::size_t describeProcess(char* out, std::size_t bytes, bool with_mounts) {
   Facts facts(out, bytes);
   const LauncherIdentity& launcher = launcherIdentity();
-  facts.putFile(info::kHost, "/proc/sys/kernel/hostname", ' ', 256);
-  facts.putFile(info::kBoot, "/proc/sys/kernel/random/boot_id", ' ', 64);
-  facts.putLink(info::kTimeNamespace, "/proc/self/ns/time", 64);
+  const std::size_t known = process.is_plain_fork ? inherited.bytes.load() : 0;
+  if (known > 0) {
+    facts.putAll({inherited.text, known});
+  } else {
+    inherited.bytes.store(0);
+    facts.putFile(info::kHost, "/proc/sys/kernel/hostname", ' ', 256);
+    facts.putFile(info::kBoot, "/proc/sys/kernel/random/boot_id", ' ', 64);
+    facts.putLink(info::kTimeNamespace, "/proc/self/ns/time", 64);
+    facts.putLink(info::kPidNamespace, "/proc/self/ns/pid", 64);
+    facts.putLink(info::kProgram, "/proc/self/exe", 4096);
+    facts.putFile(info::kCommand, "/proc/self/cmdline", '\x01', 32 * 1024);
+    if (facts.size() <= sizeof inherited.text) {
+      std::memcpy(inherited.text, out, facts.size());
+      inherited.bytes.store(facts.size(), std::memory_order_release);
+    }
+  }
   facts.put(info::kPid, process.pid);
   facts.put(info::kParent, static_cast<std::uint64_t>(process.parent_pid));
-  facts.putLink(info::kPidNamespace, "/proc/self/ns/pid", 64);
   facts.put(info::kProcessStart, processStart());
   if (process.parent_token != 0) facts.putHex(info::kParentToken, process.parent_token);
-  facts.putLink(info::kProgram, "/proc/self/exe", 4096);
-  facts.putFile(info::kCommand, "/proc/self/cmdline", '\x01', 32 * 1024);
   facts.put(info::kDirectory, workingDirectory());
   putFlavour(facts);
   putRank(facts);
@@ -259,8 +282,10 @@ std::size_t describeProcess(char* out, std::size_t bytes, bool with_mounts) {
   facts.put(info::kEventCost, cost.event_ps);
   facts.put(info::kClockCost, cost.clock_ps);
   if (mpi_identity.refused != nullptr) facts.put(info::kMpiRefused, mpi_identity.refused);
-  if (with_mounts) {
+  // Those of a forked child are in the log of its parent, or of that one's.
+  if (with_mounts && !(process.is_plain_fork && inherited.has_mounts.load())) {
     facts.putFile(info::kMounts, "/proc/self/mountinfo", ' ', info::kMostMountBytes);
+    inherited.has_mounts.store(true);
   }
   return facts.size() + describeStops(out + facts.size(), bytes - facts.size());
 }

@@ -105,6 +105,7 @@ Mode start() {
 
 std::atomic<std::uint32_t> starter{0};  // tid of the thread that starts the tracer
 
+void beforeFork();
 void onForkInChild();
 
 }  // namespace
@@ -125,10 +126,7 @@ bool ensureStarted() {
   }
   const Mode mode = start();
   // First, so that no fork passes between: the handler does nothing until the tracer is active.
-  if (mode == Mode::kActive) {
-    // A thread of ours could hold what the child needs.
-    __register_atfork(LogHelper::stop, nullptr, onForkInChild, __dso_handle);
-  }
+  if (mode == Mode::kActive) __register_atfork(beforeFork, nullptr, onForkInChild, __dso_handle);
   process.mode.store(mode, std::memory_order_release);
   return mode == Mode::kActive;
 }
@@ -141,9 +139,32 @@ namespace {
 enum Claim : std::uint64_t { kUnclaimed, kClaimed, kDone };
 std::atomic<std::uint64_t>& claimOfChild() { return process.epoch_page[1]; }
 
+// In ticks of the clock that /proc/<pid>/stat has.
+std::uint64_t startTick() { return wire::systemNs(CLOCK_BOOTTIME) / 10'000'000U; }
+
+// Of this process, once they are known; and the tick before the last fork of it or of an ancestor.
+std::atomic<std::uint64_t> known_start{0};
+std::atomic<std::uint32_t> known_start_pid{0};
+std::atomic<std::uint64_t> tick_before_fork{0};
+
+void beforeFork() {
+  tick_before_fork.store(startTick());
+  // A thread of ours could hold what the child needs.
+  LogHelper::stop();
+}
+
+// A child whose fork began and ended in one tick has started in that tick. To read it from /proc
+// takes ten times as long.
+void knowStart() {
+  const std::uint64_t tick = startTick();
+  if (tick_before_fork.load() != tick) return;
+  known_start.store(tick);
+  known_start_pid.store(process.pid, std::memory_order_release);
+}
+
 }  // namespace
 
-void becomeForkedChild() {
+void becomeForkedChild(bool is_plain) {
   const HeldSignals held;  // a handler would find half of the parent and half of the child
   std::uint64_t claim = kUnclaimed;
   if (!claimOfChild().compare_exchange_strong(claim, kClaimed)) {
@@ -157,7 +178,9 @@ void becomeForkedChild() {
   forgetContainer(true);
   forgetRings();
   forgetStacks(thread.level > 0);
+  process.is_plain_fork = is_plain && !process.has_own_namespaces.load();
   beginImage(stopped, true);
+  if (process.is_plain_fork) knowStart();
   claimOfChild().store(kDone);
 }
 
@@ -168,15 +191,13 @@ void onForkInChild() {
   const auto pid = static_cast<std::uint32_t>(rawSyscall(SYS_getpid));
   if (pid == process.pid) return;
   claimOfChild().store(kUnclaimed);  // kernels before 4.14 do not clear the page
-  becomeForkedChild();
+  becomeForkedChild(true);
 }
 
 }  // namespace
 
 std::uint64_t processStart() {
-  static std::atomic<std::uint64_t> known{0};
-  static std::atomic<std::uint32_t> known_pid{0};
-  if (known_pid.load(std::memory_order_acquire) == process.pid) return known.load();
+  if (known_start_pid.load(std::memory_order_acquire) == process.pid) return known_start.load();
   char text[512];
   const auto read = [&text]() -> long {
     char path[64] = "/proc/self/stat";
@@ -199,8 +220,8 @@ std::uint64_t processStart() {
       value = value * 10 + static_cast<std::uint64_t>(text[i] - '0');
     }
   }
-  known.store(value);
-  known_pid.store(process.pid, std::memory_order_release);
+  known_start.store(value);
+  known_start_pid.store(process.pid, std::memory_order_release);
   return value;
 }
 

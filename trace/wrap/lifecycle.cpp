@@ -262,9 +262,14 @@ OMNIO_EXPORT int unshare(int flags) noexcept {
   if (result == 0 && (flags & kOwnDirectory) != 0 && isActive() && !isVforkChild()) {
     workingDirectoryIsOwn();
   }
+  if (result == 0 && flags != CLONE_FS && !isVforkChild()) process.has_own_namespaces.store(true);
   return result;
 }
-OMNIO_EXPORT int setns(int fd, int type) noexcept { return callAlone(ends.setns, fd, type); }
+OMNIO_EXPORT int setns(int fd, int type) noexcept {
+  const int result = callAlone(ends.setns, fd, type);
+  if (result == 0 && !isVforkChild()) process.has_own_namespaces.store(true);
+  return result;
+}
 
 OMNIO_EXPORT int execve(const char* path, char* const* arguments, char* const* variables) noexcept {
   return execPath(path, arguments, variables);

@@ -83,9 +83,18 @@ long mapOpened(long fd, const Ring* content) {
   long result = rawSyscall(SYS_fallocate, fd, 0, 0, kRingBytes);
   if (result < 0) return result;
   if (content != nullptr && !copyInto(fd, *content)) return -EIO;
-  result =
-      rawSyscall(SYS_mmap, 0, kRingBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
-  if (!isError(result)) fillHeader(reinterpret_cast<Ring*>(result)->header);
+  // A forked child may live for a few calls: the kernel maps what it needs at once, which is its
+  // header and the first events, and the rest when it gets there.
+  const bool is_short = process.is_plain_fork;
+  result = rawSyscall(SYS_mmap, 0, kRingBytes, PROT_READ | PROT_WRITE,
+                      is_short ? MAP_SHARED : MAP_SHARED | MAP_POPULATE, fd, 0);
+  if (isError(result)) return result;
+  constexpr long kPopulateWrite = 23;  // MADV_POPULATE_WRITE, since Linux 5.14
+  constexpr long kFirstEvents = 4096;
+  if (is_short) {
+    rawSyscall(SYS_madvise, result, wire::kRingHeaderBytes + kFirstEvents, kPopulateWrite);
+  }
+  fillHeader(reinterpret_cast<Ring*>(result)->header);
   return result;
 }
 
