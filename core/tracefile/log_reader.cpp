@@ -304,8 +304,12 @@ const event::Event* IoReader::next() {
         missing_before_ = missing;
         return &inner_;
       }
-      if (!isChosen(*event)) continue;
+      if (!isChosen(*event)) {
+        if (event->row->api == calls::Api::kMpi) ++mpi_calls_;
+        continue;
+      }
       missing_before_ = missing;
+      mpi_calls_before_ = std::exchange(mpi_calls_, 0);
       return event;
     }
     const bool keep = isPartOfFileAccess(*event) && calls::isIo(*event->row);

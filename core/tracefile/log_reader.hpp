@@ -111,6 +111,9 @@ class IoReader final : public event::EventSource {
   std::uint64_t undecodable() const override { return events_.undecodable(); }
   event::ThinkTime thinkTime() const override { return events_.thinkTime(); }
 
+  // MPI calls of the thread that were left out between the last event and the one before it.
+  std::uint64_t mpiCallsBefore() const { return mpi_calls_before_; }
+
   // Calls below the application's own that were left out so far.
   std::uint64_t leftOut() const { return left_out_; }
 
@@ -128,6 +131,8 @@ class IoReader final : public event::EventSource {
   bool keep_inner_ = false;
   event::IoRequests requests_;
   event::Event inner_;
+  std::uint64_t mpi_calls_ = 0;  // that were left out since the last event
+  std::uint64_t mpi_calls_before_ = 0;
   std::uint64_t missing_before_ = 0;
   std::uint64_t left_out_ = 0;
 };
