@@ -131,7 +131,8 @@ class ModelReader {
     JsonObject file(in_, node);
     model_.files.push_back({.path = file.text("path"),
                             .shared = file.flag("shared"),
-                            .size_bytes = file.natural("size_bytes", kFromZero)});
+                            .size_bytes = file.natural("size_bytes", kFromZero),
+                            .directory = file.flag("directory", false)});
     if (model_.files.back().path.empty()) file.refuse("path", "is empty");
   }
 
@@ -151,10 +152,17 @@ class ModelReader {
       }
     }
     if (p.ranks.empty()) object.refuse("ranks", "is empty");
+    if (object.find("metadata") != nullptr) {
+      readMetadata(object, p);
+      return p;
+    }
     for (const JsonNode& item : object.list("operations")) {
       p.operations.push_back(operationOf(item, p.ranks));
     }
     if (p.operations.empty()) object.refuse("operations", "is empty");
+    if (!in_.failed() && model_.files[static_cast<std::size_t>(p.file)].directory) {
+      object.refuse("file", "is a directory, and the phase moves data");
+    }
     const auto is_nested = [](const PhaseOperation& o) { return !o.nested.empty(); };
     const bool any_nested = std::any_of(p.operations.begin(), p.operations.end(), is_nested);
     p.weight_bytes = object.natural("weight_bytes", kFromZero);
@@ -171,12 +179,7 @@ class ModelReader {
     p.blocking = object.flag("blocking");
     p.has_view = object.flag("view");
     p.etype_bytes = object.natural("etype_bytes", kFromOne);
-    {
-      JsonObject measured(in_, object.require("measured"));
-      p.begin_ns = measured.integer("begin_ns", kFromZero);
-      p.end_ns = measured.integer("end_ns", {.least = p.begin_ns, .most = kMaxOffset});
-      p.io = ioTimeOf(measured);
-    }
+    readMeasured(object, p);
     readSurroundings(object, p);
     if (in_.failed()) return p;
     unsigned __int128 sum = 0;
@@ -189,6 +192,40 @@ class ModelReader {
       for (const JsonNode& item : object.list("random")) p.random.push_back(randomOf(item, p));
     }
     return p;
+  }
+
+  void readMeasured(JsonObject& phase, Phase& p) {
+    JsonObject measured(in_, phase.require("measured"));
+    p.begin_ns = measured.integer("begin_ns", kFromZero);
+    p.end_ns = measured.integer("end_ns", {.least = p.begin_ns, .most = kMaxOffset});
+    p.io = ioTimeOf(measured);
+  }
+
+  void readMetadata(JsonObject& object, Phase& p) {
+    {
+      JsonObject metadata(in_, object.require("metadata"));
+      p.metadata.operations = metadata.natural("operations", kFromOne);
+      p.metadata.creates = metadata.natural("creates", kFromZero);
+      p.metadata.directories = metadata.natural("directories", kFromOne);
+      if (p.metadata.creates > p.metadata.operations) {
+        metadata.refuse("creates", fmt::format("is {}, of {} operations", p.metadata.creates,
+                                               p.metadata.operations));
+      }
+    }
+    p.interface = object.oneOf("interface", kInterfaces);
+    readMeasured(object, p);
+    object.require("calls");
+    readSurroundings(object, p);
+    if (in_.failed()) return;
+    unsigned __int128 sum = 0;
+    for (const auto& [name, count] : p.calls) sum += count;
+    if (sum != p.metadata.operations) {
+      object.refuse("calls", fmt::format("add up to {}, and the operations of \"metadata\" are {}",
+                                         static_cast<std::uint64_t>(sum), p.metadata.operations));
+    }
+    if (!model_.files[static_cast<std::size_t>(p.file)].directory) {
+      object.refuse("file", "has to be a directory: the phase is of metadata");
+    }
   }
 
   // These are optional: a model that is made by hand need not have them.
@@ -512,7 +549,32 @@ void putSurroundings(JsonWriter& json, const Phase& p) {
   });
 }
 
+void putMeasured(JsonWriter& json, const Phase& p) {
+  json.object("measured", [&] {
+    json.put("begin_ns", p.begin_ns);
+    json.put("end_ns", p.end_ns);
+    putIoTime(json, p.io);
+  });
+}
+
+void putMetadataPhase(JsonWriter& json, const Phase& p) {
+  json.object([&] {
+    json.put("id", p.id);
+    json.put("file", p.file);
+    json.object("metadata", [&] {
+      json.put("operations", p.metadata.operations);
+      json.put("creates", p.metadata.creates);
+      json.put("directories", p.metadata.directories);
+    });
+    json.put("ranks", p.ranks);
+    json.put("interface", nameOf(p.interface));
+    putMeasured(json, p);
+    putSurroundings(json, p);
+  });
+}
+
 void putPhase(JsonWriter& json, const Phase& p) {
+  if (p.isMetadata()) return putMetadataPhase(json, p);
   json.object([&] {
     json.put("id", p.id);
     json.put("file", p.file);
@@ -528,11 +590,7 @@ void putPhase(JsonWriter& json, const Phase& p) {
     json.put("blocking", p.blocking);
     json.put("view", p.has_view);
     json.put("etype_bytes", p.etype_bytes);
-    json.object("measured", [&] {
-      json.put("begin_ns", p.begin_ns);
-      json.put("end_ns", p.end_ns);
-      putIoTime(json, p.io);
-    });
+    putMeasured(json, p);
     putSurroundings(json, p);
     if (p.random.empty()) return;
     json.list("random", p.random, [&](const auto& random) { putRandom(json, random); });
@@ -565,6 +623,7 @@ std::string jsonOf(const PhaseModel& model) {
         json.put("path", file.path);
         json.put("shared", file.shared);
         json.put("size_bytes", file.size_bytes);
+        if (file.directory) json.put("directory", true);
       });
     });
     json.list("phases", model.phases, [&](const Phase& phase) { putPhase(json, phase); });

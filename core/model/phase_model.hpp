@@ -103,11 +103,26 @@ struct OpenedFile {
       {};  // key, value; as the application gave
 };
 
+// The work of a metadata phase: calls that move no data, on names and files that have no data in
+// any phase (mkdir, stat, unlink, an open and its close). Their numbers are in Phase::calls.
+struct MetadataWork {
+  std::uint64_t operations = 0;  // the weight: calls of all processes
+  std::uint64_t creates = 0;     // of these, the opens that may make the file (O_CREAT)
+  // Different directories in which the names lie, of all processes; of more than
+  // kMaxCountedDirectories of a process, that number.
+  std::uint64_t directories = 0;
+};
+inline constexpr std::size_t kMaxCountedDirectories = 1024;
+
+// A phase of data has operations, a metadata phase has none: of a Manner, only its interface has a
+// meaning.
 struct Phase : Manner {
-  int id = 1;    // idPH, 1, 2, ... by the time they began
-  int file = 0;  // idF: index in PhaseModel::files
+  int id = 1;  // idPH, 1, 2, ...: those of data by the time they began, then those of metadata
+  // idF: index in PhaseModel::files. Of a metadata phase: the deepest directory that has all names.
+  int file = 0;
   // More than one: they alternate (W R W R ...), as in MADbench2's third phase.
   std::vector<PhaseOperation> operations;
+  MetadataWork metadata;
   std::vector<int> ranks;  // the processes of the phase, ascending
   std::uint64_t weight_bytes = 0;
   std::uint64_t first_tick = 0;
@@ -124,6 +139,8 @@ struct Phase : Manner {
   // Number of calls of the phase by name, over all ranks, including open, seek, sync and close.
   std::vector<std::pair<std::string, std::uint64_t>> calls;
   std::vector<RandomAccess> random;  // only of mode kRandom, and only up to a stated number
+
+  bool isMetadata() const { return operations.empty(); }
 };
 
 // All strings of a model are text (core/base/printable.hpp), for people: no path is opened.
@@ -132,7 +149,8 @@ struct ModelFile {
   // leading zeros), or the name that the lowest rank has.
   std::string path;
   bool shared = true;            // one file of all processes; else one each
-  std::uint64_t size_bytes = 0;  // furthest byte touched
+  std::uint64_t size_bytes = 0;  // furthest byte touched; 0 for a directory
+  bool directory = false;        // of metadata phases
 };
 
 struct PhaseModel {
@@ -158,6 +176,9 @@ struct PhaseModel {
   // model's own. Empty: there is none.
   std::string schedule;
 };
+
+// What a metadata phase has in place of the name of an operation.
+inline constexpr std::string_view kMetadataName = "metadata";
 
 // Bytes and requests of one operation over all processes of its phase.
 std::uint64_t weightOf(const Phase& phase, const PhaseOperation& operation);

@@ -146,6 +146,56 @@ TEST_F(PhaseModelTest, WhatIsWrittenIsRead) {
   EXPECT_EQ(pattern::requestOf(model->phases[3].operations[0].nested[1].part, 5).offset, 148);
 }
 
+// Four processes that make and close two files each, in a directory of their own.
+PhaseModel ofMetadata() {
+  PhaseModel model;
+  model.source = "run.trace";
+  model.processes = 4;
+  model.files = {{.path = "/s/rank.{rank}", .shared = false, .directory = true}};
+  Phase phase;
+  phase.ranks = {0, 1, 2, 3};
+  phase.interface = Interface::kPosix;
+  phase.metadata = {.operations = 16, .creates = 8, .directories = 4};
+  phase.calls = {{"close", 8}, {"open", 8}};
+  phase.begin_ns = 5;
+  phase.end_ns = 50;
+  phase.io = {.metadata_ns = 30};
+  model.phases = {phase};
+  return model;
+}
+
+TEST_F(PhaseModelTest, AMetadataPhaseIsReadAsItWasWritten) {
+  ASSERT_TRUE(writePhaseModel(path_, ofMetadata()));
+  const base::Result<PhaseModel> model = readPhaseModel(path_);
+  ASSERT_TRUE(model) << model.failure().sentence;
+  EXPECT_EQ(jsonOf(*model), jsonOf(ofMetadata()));
+  const Phase& phase = model->phases.at(0);
+  EXPECT_TRUE(phase.isMetadata());
+  EXPECT_EQ(phase.metadata.operations, 16U);
+  EXPECT_EQ(phase.metadata.creates, 8U);
+  EXPECT_EQ(phase.io, (event::IoTime{.metadata_ns = 30}));
+  EXPECT_TRUE(model->files[0].directory);
+}
+
+TEST_F(PhaseModelTest, NonsenseInAMetadataPhaseIsRefused) {
+  const auto complaintOf = [this](const std::string& from, const std::string& to) {
+    std::string text = jsonOf(ofMetadata());
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from << " is not in\n" << text;
+    text.replace(at, from.size(), to);
+    const std::string complaint = complaintAbout(text);
+    return complaint.substr(std::min(complaint.find('"'), complaint.size()));
+  };
+  EXPECT_EQ(complaintOf("\"close\": 8", "\"close\": 7"),
+            "\"calls\" add up to 15, and the operations of \"metadata\" are 16");
+  EXPECT_EQ(complaintOf("\"creates\": 8", "\"creates\": 17"),
+            "\"creates\" is 17, of 16 operations");
+  EXPECT_EQ(complaintOf("\"directory\": true", "\"directory\": false"),
+            "\"file\" has to be a directory: the phase is of metadata");
+  EXPECT_EQ(complaintOf("\"operations\": 16", "\"operations\": 0"),
+            "\"operations\" is 0; it has to be from 1 to 1152921504606846976");
+}
+
 TEST_F(PhaseModelTest, AModelOfNothingIsAModel) {
   ASSERT_TRUE(writePhaseModel(path_, {}));
   EXPECT_TRUE(readPhaseModel(path_));
