@@ -79,7 +79,10 @@ std::optional<double> applicationTime(const model::PhaseModel& model, TimeKind k
   if (kind == TimeKind::kTogether) {
     seconds = secondsOf(model.io);
   } else {
-    for (const model::Phase& phase : model.phases) seconds += secondsOf(phase.io);
+    // Metadata phases are not run one by one.
+    for (const model::Phase& phase : model.phases) {
+      if (!phase.isMetadata()) seconds += secondsOf(phase.io);
+    }
   }
   return seconds > 0 ? std::optional(seconds) : std::nullopt;
 }
@@ -90,7 +93,10 @@ Comparison compare(const model::PhaseModel& model, std::vector<Candidate> candid
   Comparison result;
   result.source = model.source;
   result.source_whole = model.source_whole;
-  for (const model::Phase& phase : model.phases) result.weight_bytes += phase.weight_bytes;
+  for (const model::Phase& phase : model.phases) {
+    result.weight_bytes += phase.weight_bytes;
+    result.weight_operations += phase.metadata.operations;
+  }
   result.kind = candidates.front().kind.value_or(TimeKind::kTogether);
   result.application_s = applicationTime(model, result.kind);
   const std::size_t pairs = candidates.size() * (candidates.size() - 1) / 2;
@@ -124,8 +130,10 @@ Comparison compare(const model::PhaseModel& model, std::vector<Candidate> candid
   if (result.not_told_apart.empty()) result.winner = result.ranking.front().candidate.name;
   std::vector<MovedBoth> moved(result.ranking.size());
   for (const model::Phase& phase : model.phases) {
-    ComparedPhase& compared = result.phases.emplace_back(
-        ComparedPhase{.phase = phase.id, .weight_bytes = phase.weight_bytes});
+    ComparedPhase& compared =
+        result.phases.emplace_back(ComparedPhase{.phase = phase.id,
+                                                 .weight_bytes = phase.weight_bytes,
+                                                 .weight_operations = phase.metadata.operations});
     for (const model::PhaseOperation& operation : phase.operations) {
       compared.operations.push_back(operation.operation);
     }
@@ -215,6 +223,12 @@ std::vector<std::string> notesOf(const Comparison& comparison) {
   std::vector<std::string> notes;
   if (comparison.kind == TimeKind::kSum) {
     notes.emplace_back("I/O times are sums over the phases, which were run one by one");
+    if (comparison.weight_operations > 0) {
+      notes.push_back(
+          fmt::format("they are without {} metadata calls, which run in phases of their "
+                      "own",
+                      comparison.weight_operations));
+    }
   }
   if (comparison.application_s) {
     notes.push_back(
@@ -300,12 +314,13 @@ std::string textOf(const Comparison& comparison, std::size_t rows) {
                                                   "slowest phase"}};
   for (const ComparedCandidate& each : comparison.ranking) {
     const bool is_best = &each == &comparison.ranking.front();
-    table.push_back({base::printable(each.candidate.name), std::to_string(each.io_s.runs),
-                     secondsText(each.io_s.middle), rangeText(each.io_s.interval),
-                     fmt::format("{:.1f}", each.bandwidth_mib_s),
-                     is_best ? "1" : fmt::format("{:.3f}", each.to_best.middle),
-                     is_best ? "" : rangeText(each.to_best.interval),
-                     each.slowest_phase ? std::to_string(*each.slowest_phase) : "-"});
+    table.push_back(
+        {base::printable(each.candidate.name), std::to_string(each.io_s.runs),
+         secondsText(each.io_s.middle), rangeText(each.io_s.interval),
+         comparison.weight_bytes == 0 ? "-" : fmt::format("{:.1f}", each.bandwidth_mib_s),
+         is_best ? "1" : fmt::format("{:.3f}", each.to_best.middle),
+         is_best ? "" : rangeText(each.to_best.interval),
+         each.slowest_phase ? std::to_string(*each.slowest_phase) : "-"});
   }
   base::appendTable(out, table, base::Align::kRight);
   out += '\n' + verdictOf(comparison) + '\n';
@@ -323,7 +338,9 @@ std::string textOf(const Comparison& comparison, std::size_t rows) {
     if (!shown.contains(phase.phase)) continue;
     std::vector<std::string> row = {
         std::to_string(phase.phase),
-        fmt::format("{:.3f}", static_cast<double>(phase.weight_bytes) / model::kMiB)};
+        phase.weight_operations > 0
+            ? fmt::format("{} calls", phase.weight_operations)
+            : fmt::format("{:.3f}", static_cast<double>(phase.weight_bytes) / model::kMiB)};
     for (std::size_t i = 0; i < comparison.ranking.size(); ++i) {
       const auto& time = phase.times[i];
       row.push_back(time ? secondsText(time->middle) : "-");
@@ -412,6 +429,7 @@ void putComparison(base::JsonWriter& json, const Comparison& comparison,
                    const std::set<int>& shown) {
   json.put("source", comparison.source);
   json.put("weight_bytes", comparison.weight_bytes);
+  if (comparison.weight_operations > 0) json.put("weight_operations", comparison.weight_operations);
   json.put("by", comparison.kind == TimeKind::kSum ? "the sum over the phases"
                                                    : "runs of all phases together");
   json.put("winner", comparison.winner);
@@ -430,8 +448,13 @@ void putComparison(base::JsonWriter& json, const Comparison& comparison,
     json.object([&] {
       json.put("phase", phase.phase);
       json.put("weight_bytes", phase.weight_bytes);
-      json.list("operations", phase.operations,
-                [&](model::Operation operation) { json.value(model::nameOf(operation)); });
+      std::vector<std::string_view> operations;
+      for (const auto operation : phase.operations) operations.push_back(model::nameOf(operation));
+      if (phase.weight_operations > 0) {
+        json.put("weight_operations", phase.weight_operations);
+        operations.push_back(model::kMetadataName);
+      }
+      json.put("operations", operations);
       json.put("file", phase.file);
       json.put("application_s", phase.application_s);
       json.key("candidates");

@@ -70,6 +70,7 @@ struct PeakShare {
 struct ComparedPhase {
   int phase = 0;
   std::uint64_t weight_bytes = 0;
+  std::uint64_t weight_operations = 0;  // calls, of a metadata phase; it has no operations
   std::vector<model::Operation> operations{};
   std::string file{};  // as the model has it
   // By candidate; nothing where it has no result of the phase.
@@ -97,6 +98,7 @@ struct Comparison {
   std::string source;  // the model's
   bool source_whole = true;
   std::uint64_t weight_bytes = 0;
+  std::uint64_t weight_operations = 0;  // calls of metadata phases
   TimeKind kind = TimeKind::kTogether;  // of all candidates
   // The I/O time of the application where it was recorded, by the model: a time of the kind of the
   // candidates. Nothing: the model does not have it.

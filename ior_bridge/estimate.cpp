@@ -13,6 +13,7 @@
 #include "core/base/json_writer.hpp"
 #include "core/base/printable.hpp"
 #include "core/model/phase_model.hpp"
+#include "ior_bridge/ior/mdtest.hpp"
 
 namespace omnio::ior {
 namespace {
@@ -23,6 +24,7 @@ constexpr double kNsPerSecond = 1e9;
 // All that was measured of one phase.
 struct Measured {
   Bandwidths bandwidth_mib_s;
+  std::vector<double> operations_per_s;
   std::vector<std::string> sources;
   std::vector<std::string> notes;
 };
@@ -38,7 +40,7 @@ void noteDifferences(const model::Phase& phase, const SummaryTest& test, const s
     addOnce(notes, fmt::format("{}: run with {} tasks, the phase has {} processes", name,
                                *test.tasks, phase.ranks.size()));
   }
-  if (!test.transfer_bytes) return;
+  if (!test.transfer_bytes || phase.isMetadata()) return;
   const auto same = [&](const model::PhaseOperation& o) {
     return o.request_bytes == *test.transfer_bytes;
   };
@@ -55,6 +57,18 @@ PhaseEstimate estimateOf(const model::Phase& phase, const Measured& measured) {
   result.measured_s = static_cast<double>(phase.io.total()) / kNsPerSecond;
   result.sources = measured.sources;
   result.notes = measured.notes;
+  result.calls = phase.calls;
+  if (phase.isMetadata()) {
+    result.weight_operations = phase.metadata.operations;
+    result.iterations = measured.operations_per_s.size();
+    result.operations_per_s = spreadOf(measured.operations_per_s);
+    std::vector<double> times;
+    for (const double rate : measured.operations_per_s) {
+      times.push_back(static_cast<double>(result.weight_operations) / rate);
+    }
+    result.time_s = spreadOf(std::move(times));
+    return result;
+  }
   for (const model::PhaseOperation& operation : phase.operations) {
     const std::vector<double>& bandwidths = measured.bandwidth_mib_s.of(operation.operation);
     OperationEstimate o;
@@ -82,9 +96,55 @@ struct Gathered {
   std::string first;  // the file that named it
 };
 
+// What mdtest printed for a metadata phase: the mean over its iterations, the least and the most. A
+// step takes its items over its rate, and the times of all steps add.
+base::Result<void> takeMdtest(const model::PhaseModel& model, const GivenResult& given,
+                              Gathered& gathered) {
+  const base::Result<MdtestSummary> summary = readMdtest(given.path);
+  if (!summary) return summary.failure();
+  const std::string name = base::printable(given.path.native());
+  const std::optional<int> id = given.phase ? given.phase : phaseOfName(given.path);
+  const auto phase = std::ranges::find_if(
+      model.phases, [&](const model::Phase& each) { return id && each.id == *id; });
+  if (phase == model.phases.end() || !phase->isMetadata()) {
+    return base::failure(base::Code::kInvalid,
+                         "{}: a result of mdtest, and {}: give it as ID={}, with a metadata phase",
+                         name,
+                         id ? fmt::format("phase {} is none of metadata", *id)
+                            : std::string("its name does not say of which phase"),
+                         name);
+  }
+  const MdtestPlan plan = mdtestFor(model, *phase, 1);
+  Spread time_s;
+  for (const MdtestStep& step : plan.run.steps) {
+    const auto rate = summary->rates.find(step.row);
+    if (rate == summary->rates.end()) {
+      return base::failure(base::Code::kInvalid, "{}: it has no rate of \"{}\", a step of phase {}",
+                           name, step.row, phase->id);
+    }
+    const auto items = static_cast<double>(step.items);
+    time_s.add({.median = items / rate->second.mean,
+                .least = items / rate->second.most,
+                .most = items / rate->second.least});
+  }
+  if (plan.run.steps.empty()) {
+    return base::failure(base::Code::kInvalid, "{}: phase {} has no step of mdtest", name,
+                         phase->id);
+  }
+  Measured& into = gathered.phases[phase->id];
+  const auto calls = static_cast<double>(phase->metadata.operations);
+  std::vector<double> rates = {calls / time_s.median};
+  if (summary->iterations > 1) rates = {calls / time_s.most, rates[0], calls / time_s.least};
+  into.operations_per_s.insert(into.operations_per_s.end(), rates.begin(), rates.end());
+  addOnce(into.sources, name);
+  for (const std::string& sentence : plan.approximations) addOnce(into.notes, sentence);
+  return {};
+}
+
 // Adds a summary to the phases that it is of.
 base::Result<void> take(const model::PhaseModel& model, const GivenResult& given,
                         Gathered& gathered) {
+  if (given.path.extension() == ".txt") return takeMdtest(model, given, gathered);
   const base::Result<Summary> summary = readSummary(given.path);
   if (!summary) return summary.failure();
   const std::string name = base::printable(given.path.native());
@@ -128,6 +188,8 @@ base::Result<void> take(const model::PhaseModel& model, const GivenResult& given
       std::vector<double>& to = into.bandwidth_mib_s.of(operation);
       to.insert(to.end(), from.begin(), from.end());
     }
+    into.operations_per_s.insert(into.operations_per_s.end(), test.operations_per_s.begin(),
+                                 test.operations_per_s.end());
     addOnce(into.sources, name);
     noteDifferences(*phase, test, name, into.notes);
   }
@@ -192,12 +254,13 @@ void Spread::add(const Spread& other) {
 }
 
 std::optional<double> PhaseEstimate::measuredBandwidth() const {
-  if (!(measured_s > 0)) return std::nullopt;
+  if (!(measured_s > 0) || weight_bytes == 0) return std::nullopt;
   return static_cast<double>(weight_bytes) / kMiB / measured_s;
 }
 
 void IoTime::add(const IoTime& other) {
   weight_bytes += other.weight_bytes;
+  weight_operations += other.weight_operations;
   time_s.add(other.time_s);
   measured_s += other.measured_s;
 }
@@ -236,7 +299,9 @@ GivenResult givenResult(const std::string& word) {
 std::optional<int> phaseOfName(const std::filesystem::path& path) {
   const std::string name = path.filename().native();
   constexpr std::string_view kBegin = "phase-";
-  if (!name.starts_with(kBegin) || !name.ends_with(".json")) return std::nullopt;
+  if (!name.starts_with(kBegin) || !(name.ends_with(".json") || name.ends_with(".txt"))) {
+    return std::nullopt;
+  }
   const std::size_t end = name.find_first_of("-.", kBegin.size());
   return numberIn(std::string_view(name).substr(kBegin.size(), end - kBegin.size()));
 }
@@ -255,6 +320,14 @@ base::Result<Estimate> estimate(const model::PhaseModel& model,
   result.application_chain_ns = model.chain_ns;
   for (const model::Phase& phase : model.phases) {
     const auto found = measured.find(phase.id);
+    if (phase.isMetadata()) {
+      if (found == measured.end() || found->second.operations_per_s.empty()) {
+        result.missing_metadata.push_back(phase.id);
+        continue;
+      }
+      result.sum.add(result.phases.emplace_back(estimateOf(phase, found->second)));
+      continue;
+    }
     const bool whole =
         found != measured.end() &&
         std::all_of(phase.operations.begin(), phase.operations.end(),
@@ -266,6 +339,10 @@ base::Result<Estimate> estimate(const model::PhaseModel& model,
       continue;
     }
     result.sum.add(result.phases.emplace_back(estimateOf(phase, found->second)));
+  }
+  if (result.phases.empty()) {
+    std::ranges::move(result.missing_metadata, std::back_inserter(result.missing));
+    result.missing_metadata.clear();
   }
   static_cast<IoTime&>(result) = result.sum;
   if (model.io.total() > 0) {
@@ -307,6 +384,15 @@ void putPhase(JsonWriter& json, const PhaseEstimate& phase, std::optional<double
   json.object([&] {
     json.put("phase", phase.phase);
     json.put("weight_bytes", phase.weight_bytes);
+    if (phase.weight_operations > 0) {
+      json.put("weight_operations", phase.weight_operations);
+      putSpread(json, "operations_per_s", phase.operations_per_s);
+    }
+    if (!phase.calls.empty()) {
+      json.object("calls", [&] {
+        for (const auto& [name, count] : phase.calls) json.put(name, count);
+      });
+    }
     json.put("iterations", phase.iterations);
     json.list("operations", phase.operations, [&](const OperationEstimate& o) {
       json.object([&] {
@@ -334,9 +420,11 @@ std::string jsonOf(const Estimate& estimate, std::optional<double> peak_mib_s) {
     json.list("phases", estimate.phases,
               [&](const PhaseEstimate& phase) { putPhase(json, phase, peak_mib_s); });
     json.put("missing", estimate.missing);
+    json.put("missing_metadata", estimate.missing_metadata);
     if (!estimate.target.empty()) json.put("target", base::printable(estimate.target));
     json.object("total", [&] {
       json.put("weight_bytes", estimate.weight_bytes);
+      json.put("weight_operations", estimate.weight_operations);
       json.put("by", estimate.whole ? "runs of all phases together" : "the sum over the phases");
       putSpread(json, "time_io_s", estimate.time_s);
       putMeasured(json, estimate);
@@ -386,18 +474,29 @@ std::set<int> longest(const Estimate& estimate, std::size_t rows) {
 
 constexpr const char* kRow = "{:>5}  {:<12} {:>12}  {:>21}  {:>4}  {:>11}  {:<26}  {:>11}  {:>9}";
 
+std::string weightText(const IoTime& time) {
+  if (time.weight_bytes == 0 && time.weight_operations > 0) {
+    return fmt::format("{} calls", time.weight_operations);
+  }
+  return fmt::format("{:.3f}", static_cast<double>(time.weight_bytes) / kMiB);
+}
+
 std::string rowOf(std::string_view name, std::string_view operations, std::string_view bandwidths,
                   std::string_view iterations, const IoTime& time) {
   const auto error = time.timeErrorPercent();
-  return fmt::format(fmt::runtime(kRow), name, operations,
-                     fmt::format("{:.3f}", static_cast<double>(time.weight_bytes) / kMiB),
-                     bandwidths, iterations, fmt::format("{:.6f}", time.time_s.median),
+  return fmt::format(fmt::runtime(kRow), name, operations, weightText(time), bandwidths, iterations,
+                     fmt::format("{:.6f}", time.time_s.median),
                      fmt::format("{:.6f} .. {:.6f}", time.time_s.least, time.time_s.most),
                      time.measured_s > 0 ? fmt::format("{:.6f}", time.measured_s) : "-",
                      error ? fmt::format("{:+.1f}%", *error) : "-");
 }
 
 std::string rowOf(const PhaseEstimate& phase) {
+  if (phase.weight_operations > 0) {
+    return rowOf(std::to_string(phase.phase), model::kMetadataName,
+                 fmt::format("{:.1f} calls/s", phase.operations_per_s.median),
+                 std::to_string(phase.iterations), phase);
+  }
   std::vector<std::string_view> operations;
   std::vector<std::string> bandwidths;
   for (const OperationEstimate& o : phase.operations) {
@@ -484,6 +583,10 @@ std::string textOf(const Estimate& estimate, std::optional<double> peak_mib_s, s
     for (const std::string& note : phase.notes) {
       out += fmt::format("phase {}: {}\n", phase.phase, note);
     }
+  }
+  for (const int phase : estimate.missing_metadata) {
+    out += fmt::format("phase {}: metadata calls without a result, so the total is without them\n",
+                       phase);
   }
   for (const int phase : estimate.missing) {
     out += fmt::format("phase {}: no result, so the total is without it\n", phase);

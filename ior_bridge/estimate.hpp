@@ -12,6 +12,8 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/result.hpp"
@@ -40,8 +42,9 @@ struct OperationEstimate {
 // The I/O time of a phase, or of several.
 struct IoTime {
   std::uint64_t weight_bytes = 0;
-  Spread time_s;          // Time_io; least is that of the greatest bandwidths
-  double measured_s = 0;  // in the application; 0: not known
+  std::uint64_t weight_operations = 0;  // calls of metadata phases
+  Spread time_s;                        // Time_io; least is that of the greatest bandwidths
+  double measured_s = 0;                // in the application; 0: not known
 
   void add(const IoTime& other);
   // 100 * (Time_io - measured) / measured.
@@ -52,6 +55,9 @@ struct PhaseEstimate : IoTime {
   int phase = 1;
   std::size_t iterations = 0;  // the least number over its operations
   std::vector<OperationEstimate> operations;
+  Spread operations_per_s;  // of a metadata phase, which has no operations
+  // As in the model.
+  std::vector<std::pair<std::string, std::uint64_t>> calls;
   std::vector<std::string> sources;  // files that the bandwidths are from
   std::vector<std::string> notes;    // what was measured differs from the phase, a sentence each
 
@@ -80,12 +86,19 @@ struct Estimate : IoTime {
   std::string target;  // in words; empty where results do not say it
   std::vector<PhaseEstimate> phases;
   std::vector<int> missing;  // phases without a result
-  IoTime sum;                // over the phases that have a result: the papers' Time_io
+  // Metadata phases without one, where others have: IOR runs no such calls.
+  std::vector<int> missing_metadata;
+  IoTime sum;  // over the phases that have a result: the papers' Time_io
   std::optional<WholeEstimate> whole;
   // As measured; all 0, and nothing, where the model does not have it.
   event::IoTime application;
   std::optional<std::int64_t> application_chain_ns;
 };
+
+// Said of a model without phases.
+inline constexpr std::string_view kNothingInModel =
+    "it has no phases: the trace has no call on a file or directory, so nothing can be estimated "
+    "(`omnio stats` shows what was recorded)";
 
 // A result as it was given: a summary, all of it or one of its tests, and the phase that it is of
 // where that was said.
@@ -98,7 +111,8 @@ struct GivenResult {
 // From "FILE", "ID=FILE" and "ID=FILE#TEST".
 GivenResult givenResult(const std::string& word);
 
-// The id in "phase-ID.json" and "phase-ID-anything.json", the names that omnio ior gives.
+// The id in "phase-ID.json", "phase-ID-anything.json" and "phase-ID.txt" (of mdtest), the names
+// that omnio ior gives.
 std::optional<int> phaseOfName(const std::filesystem::path& path);
 
 // Reads the results and brings them and the model together. Fails with a sentence for a result that

@@ -7,6 +7,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -71,6 +72,7 @@ base::Result<void> takeTarget(const std::string& path, const std::string& target
 // and by run.
 void addPhaseTimes(const model::Phase& phase, const std::vector<std::vector<double>>& mib_s,
                    std::size_t runs, ior::PhaseTimes& into) {
+  if (phase.isMetadata()) return;
   for (std::size_t run = 0; run < runs; ++run) {
     double seconds[2] = {0, 0};  // of writes, and of reads
     bool is_there[2] = {false, false};
@@ -97,6 +99,7 @@ void addSums(const model::PhaseModel& model, const ior::PhaseBandwidths& bandwid
              ior::Candidate& into) {
   std::vector<double> sums(bandwidths.iterations, 0);
   for (const model::Phase& phase : model.phases) {
+    if (phase.isMetadata()) continue;
     ior::PhaseTimes times;
     addPhaseTimes(phase, bandwidths.mib_s.at(phase.id), bandwidths.iterations, times);
     for (std::size_t run = 0; run < sums.size(); ++run) sums[run] += times.all_s[run];
@@ -128,6 +131,7 @@ base::Result<void> addApart(const model::PhaseModel& model, const std::string& p
   ior::PhaseBandwidths bandwidths;
   bandwidths.iterations = std::numeric_limits<std::size_t>::max();
   for (const model::Phase& phase : model.phases) {
+    if (phase.isMetadata()) continue;
     const auto test = std::ranges::find(summary.tests, phase.id, &ior::SummaryTest::phase);
     if (test == summary.tests.end()) {
       return refuse(path, fmt::format("its phases were run one by one, and phase {} is not there: "
@@ -174,6 +178,10 @@ base::Result<void> addResults(const model::PhaseModel& model, const std::string&
   for (const ior::SummaryTest& test : summary->tests) {
     const auto phase = std::ranges::find(model.phases, test.phase.value_or(0), &model::Phase::id);
     if (phase == model.phases.end()) continue;
+    for (const double rate : test.operations_per_s) {
+      into.phases[phase->id].all_s.push_back(static_cast<double>(phase->metadata.operations) /
+                                             rate);
+    }
     std::vector<std::vector<double>> mib_s;
     for (const model::PhaseOperation& operation : phase->operations) {
       mib_s.push_back(test.bandwidth_mib_s.of(operation.operation));
@@ -186,12 +194,33 @@ base::Result<void> addResults(const model::PhaseModel& model, const std::string&
 // The seconds of the phase in a trace; of its writes or reads where it has nothing else.
 void addTraceTime(const model::Phase& phase, double seconds, ior::PhaseTimes& into) {
   into.all_s.push_back(seconds);
+  if (phase.isMetadata()) return;
   const model::Operation first = phase.operations.front().operation;
   const bool is_of_one_kind = std::ranges::all_of(
       phase.operations,
       [&](const model::PhaseOperation& operation) { return operation.operation == first; });
   if (!is_of_one_kind) return;
   (first == model::Operation::kWrite ? into.write_s : into.read_s).push_back(seconds);
+}
+
+// How many phases, from the first, are the same in both: all, the data phases alone, or none. How
+// often metadata calls are made differs from run to run (retries, polling).
+std::size_t alikePhases(const model::PhaseModel& a, const model::PhaseModel& b) {
+  // Data phases are first.
+  const auto data = [](const model::PhaseModel& of) {
+    return std::span(of.phases.begin(), std::ranges::find_if(of.phases, &model::Phase::isMetadata));
+  };
+  const auto same_data = [](const model::Phase& x, const model::Phase& y) {
+    return x.weight_bytes == y.weight_bytes && x.interface == y.interface;
+  };
+  if (!std::ranges::equal(data(a), data(b), same_data)) return 0;
+  const auto same = [](const model::Phase& x, const model::Phase& y) {
+    const auto name = [](const auto& call) { return call.first; };
+    return x.isMetadata() == y.isMetadata() &&
+           (!x.isMetadata() || std::ranges::equal(x.calls, y.calls, {}, name, name));
+  };
+  if (std::ranges::equal(a.phases, b.phases, same)) return a.phases.size();
+  return data(a).size();
 }
 
 // A trace of the application itself, or of a replay.
@@ -212,6 +241,10 @@ base::Result<void> addTrace(const model::PhaseModel& model, const std::string& p
     return refuse(path, fmt::format("{} processes move {} bytes there, and {} move {} in the model",
                                     own.processes, weight(own), model.processes, weight(model)));
   }
+  const std::size_t alike = alikePhases(own, model);
+  if (weight(model) == 0 && alike == 0) {
+    return refuse(path, "its metadata phases have other calls than those of the model");
+  }
   if (auto taken = takeKind(path, ior::TimeKind::kTogether, into); !taken) return taken;
   std::error_code ignored;
   into.origins.insert(fs::exists(fs::path(path) / "replay.json", ignored)
@@ -227,12 +260,7 @@ base::Result<void> addTrace(const model::PhaseModel& model, const std::string& p
                        .sync_s = seconds(own.io.sync_ns),
                        .waiting_s = seconds(own.io.waiting_ns),
                        .sum_s = seconds(sum_ns)});
-  // Phases are the same where they are alike one by one.
-  const bool are_alike = std::ranges::equal(
-      own.phases, model.phases, [](const model::Phase& a, const model::Phase& b) {
-        return a.weight_bytes == b.weight_bytes && a.interface == b.interface;
-      });
-  for (std::size_t i = 0; are_alike && i < model.phases.size(); ++i) {
+  for (std::size_t i = 0; i < alike; ++i) {
     addTraceTime(model.phases[i], seconds(own.phases[i].io.total()),
                  into.phases[model.phases[i].id]);
   }

@@ -112,6 +112,10 @@ int runEstimate(const EstimateOptions& options) {
   if (options.results.empty()) base::refuseMissing("RESULT or --calibration");
   const base::Result<model::PhaseModel> model = model::readPhaseModel(options.model);
   if (!model) return fail(model.failure());
+  if (model->phases.empty()) {
+    return fail({base::Code::kInvalid,
+                 fmt::format("{}: {}", base::printable(options.model), ior::kNothingInModel)});
+  }
   std::vector<ior::GivenResult> results;
   for (const std::string& word : options.results) results.push_back(ior::givenResult(word));
   const base::Result<ior::Estimate> estimate = ior::estimate(*model, results);

@@ -38,6 +38,13 @@ run() {
 }
 )";
 
+constexpr std::string_view kMdtest = R"(metadata() {
+  tasks=$1
+  shift
+  ${LAUNCHER:-mpirun} -n "$tasks" "${MDTEST:-mdtest}" "$@"
+}
+)";
+
 // On each node that has a task. The dd of GNU gives up the pages of a whole file when it copies
 // nothing; where it cannot, reads are warm, and it is said.
 constexpr std::string_view kCool = R"(cool() {
@@ -72,6 +79,25 @@ std::string fsyncSentence(const IorPlan& plan) {
                             : "writes end in the page cache: no fsync before the file is closed";
 }
 
+// The run of mdtest that a phase has.
+void putMdtest(base::JsonWriter& json, const MdtestRun& run) {
+  json.object([&] {
+    json.put("command", commandLineOf(run));
+    json.put("tasks", run.tasks);
+    json.put("items", run.items);
+    json.put("directories_in_tree", run.directories_in_tree);
+    json.put("unique", run.unique);
+    json.put("iterations", run.iterations);
+    json.put("output", outputOf(run));
+    json.list("steps", run.steps, [&](const MdtestStep& step) {
+      json.object([&] {
+        json.put("row", step.row);
+        json.put("items", step.items);
+      });
+    });
+  });
+}
+
 void putRun(base::JsonWriter& json, const IorRun& run) {
   json.object([&] {
     json.put("command", commandLineOf(run));
@@ -97,6 +123,26 @@ void putRun(base::JsonWriter& json, const IorRun& run) {
 
 std::string scriptOf(const PhasePlan& phase, const IorPlan& plan) {
   std::string out = "#!/bin/sh\n";
+  if (phase.mdtest) {
+    out += fmt::format(
+        "# Phase {} of {}, by mdtest. Variables: TARGET (needed), RESULTS, LAUNCHER, MDTEST.\n",
+        phase.phase, base::safeText(plan.source));
+    for (const std::string& sentence : phase.approximations) {
+      out += fmt::format("# approximation: {}\n", base::safeText(sentence));
+    }
+    out += "set -eu\n";
+    out += kNeedsTarget;
+    out += "RESULTS=${RESULTS:-$(dirname \"$0\")}\n";
+    out += "DIR=$(mktemp -d \"$TARGET/omnio-ior.XXXXXX\")\n";
+    out += kTraps;
+    out += kMdtest;
+    const std::string output = outputOf(*phase.mdtest);
+    out += fmt::format("rm -f \"$RESULTS\"/{}\n", output);
+    // One that failed leaves no result.
+    out += fmt::format("metadata {} {} > \"$RESULTS\"/{}.part\n", phase.mdtest->tasks,
+                       fmt::join(argumentsOf(*phase.mdtest), " "), output);
+    return out + fmt::format("mv \"$RESULTS\"/{0}.part \"$RESULTS\"/{0}\n", output);
+  }
   out +=
       fmt::format("# Phase {} of {}, by IOR. Variables: TARGET (needed), RESULTS, LAUNCHER, IOR.\n",
                   phase.phase, base::safeText(plan.source));
@@ -153,6 +199,10 @@ std::string jsonOf(const IorPlan& plan) {
         json.put("phase", phase.phase);
         json.put("script", fmt::format("phase-{}.sh", phase.phase));
         json.list("runs", phase.runs, [&](const IorRun& run) { putRun(json, run); });
+        if (phase.mdtest) {
+          json.key("mdtest");
+          putMdtest(json, *phase.mdtest);
+        }
         json.put("approximations", phase.approximations);
       });
     });
@@ -168,6 +218,7 @@ std::string textOf(const IorPlan& plan) {
           "  {}{}{}\n", run.measured ? "" : "prepare: ", commandLineOf(run),
           run.cold ? fmt::format("  (for i in 1..{}, with a cold cache)", run.iterations) : "");
     }
+    if (phase.mdtest) out += fmt::format("  {}\n", commandLineOf(*phase.mdtest));
     for (const std::string& sentence : phase.approximations) {
       out += fmt::format("  approximation: {}\n", sentence);
     }

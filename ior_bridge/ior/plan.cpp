@@ -276,6 +276,14 @@ IorPlan planFor(const model::PhaseModel& model, const PlanOptions& options) {
   IorPlan plan{
       .source = model.source, .model = model::digestOf(model), .options = options, .phases = {}};
   for (const Phase& phase : model.phases) {
+    if (phase.isMetadata()) {
+      MdtestPlan mdtest = mdtestFor(model, phase, options.iterations);
+      plan.phases.push_back({.phase = phase.id,
+                             .runs = {},
+                             .mdtest = std::move(mdtest.run),
+                             .approximations = std::move(mdtest.approximations)});
+      continue;
+    }
     plan.phases.push_back(PhasePlanner(model, phase, options).plan());
   }
   return plan;

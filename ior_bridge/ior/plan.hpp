@@ -1,4 +1,4 @@
-// A phase as runs of IOR, with what IOR cannot express said in words.
+// A phase as runs of IOR, or of mdtest (mdtest.hpp), with what these cannot express said in words.
 //
 // After Mendez, Rexachs, Luque (2012): s = 1, b = the process's part of the weight, t = rs, -F for
 // a file a process, -c for collective calls, -z for random ones. Beyond the paper: a stride of np *
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/model/phase_model.hpp"
+#include "ior_bridge/ior/mdtest.hpp"
 
 namespace omnio::ior {
 
@@ -71,6 +72,7 @@ struct PlanOptions {
 struct PhasePlan {
   int phase = 1;
   std::vector<IorRun> runs;                 // in this order, the preparing ones among them
+  std::optional<MdtestRun> mdtest;          // of a metadata phase, which has no runs of IOR
   std::vector<std::string> approximations;  // a sentence each; none: IOR does what the phase does
   // Hints for MPI-IO, key and value, as the application gave them.
   std::vector<std::pair<std::string, std::string>> hints = {};

@@ -536,7 +536,8 @@ class Reader {
                 fmt::format("test {} has no \"Results\": the run was aborted", test.id));
     }
     if (auto read = readResults(*results, test); !read) return read;
-    if (test.bandwidth_mib_s.write.empty() && test.bandwidth_mib_s.read.empty()) {
+    if (test.bandwidth_mib_s.write.empty() && test.bandwidth_mib_s.read.empty() &&
+        test.operations_per_s.empty()) {
       return at(
           results->place,
           fmt::format("test {} has nothing in its \"Results\": the run was aborted", test.id));
@@ -553,6 +554,19 @@ class Reader {
     return {};
   }
 
+  // Of our own results.
+  base::Result<void> readRate(const JsonNode& entry, SummaryTest& test) const {
+    const JsonNode* rate = entry.find("operationsPerSecond");
+    const double number = rate == nullptr ? 0 : rate->number().value_or(0);
+    if (!std::isfinite(number) || !(number > 0)) {
+      return at(rate == nullptr ? entry.place : rate->place,
+                fmt::format("\"operationsPerSecond\" of iteration {} is not a number above 0",
+                            test.operations_per_s.size() + 1));
+    }
+    test.operations_per_s.push_back(number);
+    return {};
+  }
+
   // Flat in newer releases; in IOR 3.2 a list for each iteration.
   base::Result<void> readResults(const JsonNode& node, SummaryTest& test) const {
     const auto* list = node.as<JsonNode::List>();
@@ -564,6 +578,10 @@ class Reader {
       }
       const std::string access = textAt(entry, "access");
       if (access.empty()) return at(entry.place, "a result without \"access\"");
+      if (access == model::kMetadataName) {
+        if (auto read = readRate(entry, test); !read) return read;
+        continue;
+      }
       if (access != "write" && access != "read") continue;  // "remove"
       std::vector<double>& bandwidths = test.bandwidth_mib_s.of(
           access == "write" ? model::Operation::kWrite : model::Operation::kRead);

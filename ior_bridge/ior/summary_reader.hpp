@@ -58,6 +58,7 @@ struct SummaryTest {
   int id = 0;                // TestID
   std::optional<int> phase;  // only in our own results
   Bandwidths bandwidth_mib_s;
+  std::vector<double> operations_per_s;  // of a metadata phase, by iteration
   // As far as the summary tells them.
   std::optional<std::uint64_t> tasks;
   std::optional<std::uint64_t> transfer_bytes;
@@ -90,7 +91,7 @@ struct Summary {
   SummaryIdentity of{};
   std::vector<SummaryRun> runs{};
   std::size_t mended = 0;          // places at which IOR's text is not JSON
-  std::vector<SummaryTest> tests;  // at least one, each with a bandwidth
+  std::vector<SummaryTest> tests;  // at least one, each with a bandwidth or a rate
 };
 
 // Refuses by name what is missing: a test without results (an aborted run), fewer results than

@@ -90,12 +90,30 @@ base::Result<model::PhaseModel> readModel(const Options& options, const PhaseTea
   } else if (model->processes != world.size()) {
     usable = refuse(
         fmt::format("it is of {} processes, and {} were started", model->processes, world.size()));
+  } else if (model->phases.empty()) {
+    usable = refuse(kNothingInModel);
   } else if (options.phase != 0 && std::ranges::find(model->phases, options.phase,
                                                      &model::Phase::id) == model->phases.end()) {
     usable = refuse(fmt::format("it has no phase {}", options.phase));
   }
   if (auto agreed = world.agreed(usable); !agreed) return agreed.failure();
   return model;
+}
+
+// Whether there is a phase that can be run by itself.
+base::Result<void> checkApart(const model::PhaseModel& model, const Options& options) {
+  const auto runs = [&](const model::Phase& phase) {
+    return !phase.isMetadata() && (options.phase == 0 || phase.id == options.phase);
+  };
+  if (std::ranges::any_of(model.phases, runs)) return {};
+  return base::failure(
+      base::Code::kInvalid,
+      "{}: {} of metadata calls alone, which run by the schedule of the model, all phases "
+      "together, "
+      "and not by {} (`omnio ior` has them as command lines of mdtest)",
+      base::printable(options.model),
+      options.phase != 0 ? fmt::format("phase {} is", options.phase) : "its phases are",
+      model.schedule.empty() ? "themselves: the model has no schedule" : "themselves");
 }
 
 void showProgress(const PhaseTeam& world, const model::Phase& phase, int iteration) {
@@ -110,17 +128,52 @@ void showProgress(const PhaseTeam& world, int iteration) {
   }
 }
 
+bool isMetadata(const PhaseTest& test) {
+  return !test.measurements.empty() && test.measurements.front().is_metadata;
+}
+
+// A row for each of the metadata phases that make most calls, in their order; empty: there is none.
+std::string metadataTableOf(const std::vector<PhaseTest>& tests, std::size_t rows) {
+  std::vector<std::pair<std::uint64_t, int>> order;
+  for (const PhaseTest& test : tests) {
+    if (isMetadata(test)) order.emplace_back(test.measurements.front().requests, test.phase);
+  }
+  if (order.empty()) return {};
+  const std::size_t all = order.size();
+  std::sort(order.rbegin(), order.rend());
+  if (order.size() > rows) order.resize(rows);
+  std::string out =
+      "phase  api    metadata   processes           calls  operations/s  least .. most\n";
+  for (const PhaseTest& test : tests) {
+    const auto is_this = [&](const auto& one) { return one.second == test.phase; };
+    if (std::none_of(order.begin(), order.end(), is_this)) continue;
+    std::vector<double> rates;
+    for (const PhaseMeasurement& m : test.measurements) rates.push_back(operationsPerSecond(m));
+    const Spread spread = spreadOf(rates);
+    out +=
+        fmt::format("{:>5}  {:<5}  {:<9}  {:>9}  {:>14}  {:>12.1f}  {:.1f} .. {:.1f}\n", test.phase,
+                    test.api, test.shared ? "shared" : "own", test.tasks,
+                    test.measurements.front().requests, spread.median, spread.least, spread.most);
+  }
+  if (all > order.size()) {
+    out += fmt::format("and {} metadata phases that make fewer calls\n", all - order.size());
+  }
+  return out;
+}
+
 // A row for each operation of the phases that move most, in their order; the document has all.
 std::string tableOf(const std::vector<PhaseTest>& tests) {
   constexpr std::size_t kRows = 20;
   std::vector<std::pair<std::uint64_t, int>> order;
   std::size_t noted = 0;
   for (const PhaseTest& test : tests) {
+    noted += test.notes.empty() ? 0 : 1;
     std::uint64_t bytes = 0;
     for (const PhaseMeasurement& m : test.measurements) bytes += m.bytes;
+    if (isMetadata(test)) continue;
     order.emplace_back(bytes, test.phase);
-    noted += test.notes.empty() ? 0 : 1;
   }
+  const std::size_t of_data = order.size();
   std::sort(order.rbegin(), order.rend());
   if (order.size() > kRows) order.resize(kRows);
   std::string out =
@@ -151,9 +204,11 @@ std::string tableOf(const std::vector<PhaseTest>& tests) {
                          test.phase, test.resident_percent);
     }
   }
-  if (tests.size() > order.size()) {
-    out += fmt::format("and {} phases that move less\n", tests.size() - order.size());
+  if (of_data > order.size()) {
+    out += fmt::format("and {} phases that move less\n", of_data - order.size());
   }
+  if (of_data == 0) out.clear();
+  out += metadataTableOf(tests, kRows);
   if (noted > 0) {
     out += fmt::format("{} phases were not run quite as the application did: see their notes\n",
                        noted);
@@ -307,6 +362,7 @@ int work(Options options, const std::string& command, replay::Session& session,
     runner.directory = directory.path();
     const bool is_whole = !model->schedule.empty() && !options.apart && options.phase == 0 &&
                           options.api == "model" && !runner.beyond_cache;
+    if (!is_whole) outcome = checkApart(*model, options);
     constexpr int kUsualIterations = 3;
     if (runner.iterations == 0) runner.iterations = is_whole ? 1 : kUsualIterations;
     if (is_whole) {
@@ -320,7 +376,7 @@ int work(Options options, const std::string& command, replay::Session& session,
       } else {
         outcome = run.failure();
       }
-    } else {
+    } else if (outcome) {
       auto tests = runPhases(*model, runner, world, [&](const model::Phase& phase, int iteration) {
         showProgress(world, phase, iteration);
       });

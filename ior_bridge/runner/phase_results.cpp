@@ -16,8 +16,9 @@ constexpr double kLeastSeconds = 1e-9;
 double seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
 bool tested(const PhaseTest& test, model::Operation operation) {
-  return std::any_of(test.measurements.begin(), test.measurements.end(),
-                     [&](const PhaseMeasurement& m) { return m.operation == operation; });
+  return std::any_of(
+      test.measurements.begin(), test.measurements.end(),
+      [&](const PhaseMeasurement& m) { return !m.is_metadata && m.operation == operation; });
 }
 
 void putParameters(base::JsonWriter& json, const PhaseTest& test) {
@@ -42,7 +43,23 @@ void putParameters(base::JsonWriter& json, const PhaseTest& test) {
   });
 }
 
+void putMetadataResult(base::JsonWriter& json, const PhaseTest& test, const PhaseMeasurement& m) {
+  const auto calls = static_cast<double>(m.requests);
+  json.object([&] {
+    json.put("access", model::kMetadataName);
+    json.put("operationsPerSecond", operationsPerSecond(m));
+    json.put("latency", m.requests > 0 ? m.total_s * test.tasks / calls : 0.0);
+    json.put("openTime", m.metadata_s);
+    json.put("wrRdTime", m.transfer_s);
+    json.put("closeTime", m.sync_s);
+    json.put("waitingTime", m.waiting_s);
+    json.put("totalTime", m.total_s);
+    json.put("operations", m.requests);
+  });
+}
+
 void putResult(base::JsonWriter& json, const PhaseTest& test, const PhaseMeasurement& m) {
+  if (m.is_metadata) return putMetadataResult(json, test, m);
   const double transfer_s = std::max(m.transfer_s, kLeastSeconds);
   const auto requests = static_cast<double>(m.requests);
   json.object([&] {
@@ -111,6 +128,10 @@ void putIdentity(base::JsonWriter& json, const PhaseResults& results) {
 double bandwidthMibS(const PhaseMeasurement& measurement) {
   return static_cast<double>(measurement.bytes) / kMiB /
          std::max(measurement.total_s, kLeastSeconds);
+}
+
+double operationsPerSecond(const PhaseMeasurement& measurement) {
+  return static_cast<double>(measurement.requests) / std::max(measurement.total_s, kLeastSeconds);
 }
 
 std::string jsonOf(const PhaseResults& results) {

@@ -19,6 +19,7 @@ inline constexpr int kPhaseResultsVersion = 2;
 // that began to the last that ended. Of a mixed phase: the operation's share
 // (docs/commands/phase-run.md).
 struct PhaseMeasurement {
+  bool is_metadata = false;  // of a metadata phase: requests are calls, and the operation is none
   model::Operation operation = model::Operation::kWrite;
   std::uint64_t bytes = 0;
   std::uint64_t requests = 0;
@@ -46,6 +47,8 @@ struct WholeRun {
 
 // Over total_s; finite for any measurement.
 double bandwidthMibS(const PhaseMeasurement& measurement);
+// Calls a second, of a metadata phase; the same.
+double operationsPerSecond(const PhaseMeasurement& measurement);
 
 struct PhaseTest {
   int phase = 1;

@@ -432,6 +432,7 @@ base::Result<std::vector<PhaseTest>> runPhases(const model::PhaseModel& model,
   std::vector<PhaseTest> tests;
   for (const model::Phase& phase : model.phases) {
     if (options.phase && phase.id != *options.phase) continue;
+    if (phase.isMetadata()) continue;
     const bool member = std::binary_search(phase.ranks.begin(), phase.ranks.end(), world.rank());
     MPI_Comm members = MPI_COMM_NULL;
     MPI_Comm_split(world.communicator(), member ? 0 : MPI_UNDEFINED, world.rank(), &members);

@@ -72,7 +72,8 @@ struct RunnerOptions {
 // Called before each iteration, on every process.
 using Progress = std::function<void(const model::Phase&, int iteration)>;
 
-// Collective over `world`, whose size is the model's number of processes. The tests, the
+// Metadata phases are left out: what each of their calls needs is in a schedule alone. Collective
+// over `world`, whose size is the model's number of processes. The tests, the
 // same on all; or the failure of the lowest rank that has one, the same for all too, with its rank
 // in the sentence.
 base::Result<std::vector<PhaseTest>> runPhases(const model::PhaseModel& model,

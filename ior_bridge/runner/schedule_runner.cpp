@@ -44,10 +44,25 @@ base::Result<std::map<std::int64_t, std::string>> checkBelongs(const model::Phas
         fmt::format("it has {} ranks, the model {} processes", plan.global.ranks, model.processes));
   }
   std::map<std::int64_t, std::uint64_t> bytes;
-  for (const auto& [phase, moved] : plan.phase_bytes) bytes[phase] = moved;
+  std::map<std::int64_t, std::uint64_t> calls;
+  for (const replay::PhaseWork& work : plan.phase_work) {
+    bytes[work.phase] = work.bytes;
+    calls[work.phase] = work.operations;
+  }
   std::uint64_t whole = 0;
   std::string first_difference;
   for (const model::Phase& phase : model.phases) {
+    if (phase.isMetadata()) {
+      if (calls[phase.id] == phase.metadata.operations) continue;
+      if (calls[phase.id] == 0) {
+        return refuse(fmt::format("phase {} has no calls there, and {} in the model", phase.id,
+                                  phase.metadata.operations));
+      }
+      notes[phase.id] = fmt::format(
+          "the schedule has {} calls in it and the model {}: its time is that of what was called",
+          calls[phase.id], phase.metadata.operations);
+      continue;
+    }
     const std::uint64_t moved = bytes[phase.id];
     whole += phase.weight_bytes;
     if (moved == phase.weight_bytes) continue;
@@ -68,7 +83,7 @@ base::Result<std::map<std::int64_t, std::string>> checkBelongs(const model::Phas
   }
   constexpr double kMostDifference = 0.01;
   const double difference = std::abs(static_cast<double>(there) - static_cast<double>(whole));
-  if (!notes.empty() && difference > kMostDifference * static_cast<double>(whole)) {
+  if (!first_difference.empty() && difference > kMostDifference * static_cast<double>(whole)) {
     return refuse(first_difference);
   }
   return notes;
@@ -91,6 +106,7 @@ struct PhaseSum {
   std::uint64_t bytes[2] = {0, 0};
   std::uint64_t requests[2] = {0, 0};
   double data_ns[2] = {0, 0};
+  std::uint64_t calls = 0;
 };
 
 std::map<std::int32_t, PhaseSum> sumsOf(const replay::Report& report) {
@@ -98,6 +114,7 @@ std::map<std::int32_t, PhaseSum> sumsOf(const replay::Report& report) {
   for (const replay::PhaseIo& io : report.io) {
     PhaseSum& sum = sums[io.phase];
     if (io.time.total() > sum.slowest.total()) sum.slowest = io.time;
+    sum.calls += io.moved.calls;
     for (int i = 0; i < 2; ++i) {
       sum.bytes[i] += io.moved.bytes[i];
       sum.requests[i] += io.moved.requests[i];
@@ -143,6 +160,17 @@ WholeRun wholeOf(const replay::Report& report, const std::map<std::int32_t, Phas
 // The phase's time is divided between its operations as the time in their calls was, so that
 // weight / bandwidth of both adds up to it.
 void addMeasurements(const model::Phase& phase, const PhaseSum& sum, PhaseTest& test) {
+  if (phase.isMetadata()) {
+    const event::IoTime& time = sum.slowest;
+    test.measurements.push_back({.is_metadata = true,
+                                 .requests = sum.calls,
+                                 .metadata_s = seconds(time.metadata_ns),
+                                 .transfer_s = seconds(time.data_ns),
+                                 .sync_s = seconds(time.sync_ns),
+                                 .waiting_s = seconds(time.waiting_ns),
+                                 .total_s = seconds(time.total())});
+    return;
+  }
   const double data_ns = sum.data_ns[0] + sum.data_ns[1];
   for (const model::PhaseOperation& operation : phase.operations) {
     const int i = operation.operation == model::Operation::kRead ? 1 : 0;
@@ -201,20 +229,23 @@ base::Result<ScheduleRun> runSchedule(const model::PhaseModel& model, const fs::
   ScheduleRun result;
   result.schedule_digest = world.ofFirst(digest);
   for (const model::Phase& phase : model.phases) {
-    result.tests.push_back({.phase = phase.id,
-                            .api = std::string(apiOf(phase)),
-                            .tasks = static_cast<int>(phase.ranks.size()),
-                            .iterations = options.iterations,
-                            .shared = model.files[static_cast<std::size_t>(phase.file)].shared,
-                            .collective = phase.collective,
-                            .random = phase.mode == model::AccessMode::kRandom,
-                            .fsync = options.fsync,
-                            .cold = options.cold,
-                            .request_bytes = phase.operations.front().request_bytes,
-                            .block_bytes = phase.operations.front().request_bytes *
-                                           phase.operations.front().repetitions});
+    PhaseTest& test = result.tests.emplace_back(
+        PhaseTest{.phase = phase.id,
+                  .api = std::string(apiOf(phase)),
+                  .tasks = static_cast<int>(phase.ranks.size()),
+                  .iterations = options.iterations,
+                  .shared = model.files[static_cast<std::size_t>(phase.file)].shared,
+                  .collective = phase.collective,
+                  .random = phase.mode == model::AccessMode::kRandom,
+                  .fsync = options.fsync,
+                  .cold = options.cold});
+    if (!phase.isMetadata()) {
+      const model::PhaseOperation& first = phase.operations.front();
+      test.request_bytes = first.request_bytes;
+      test.block_bytes = first.request_bytes * first.repetitions;
+    }
     if (const auto note = notes.find(phase.id); note != notes.end()) {
-      result.tests.back().notes.push_back(note->second);
+      test.notes.push_back(note->second);
     }
   }
   for (int iteration = 0; iteration < options.iterations; ++iteration) {

@@ -461,7 +461,9 @@ Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
     return std::nullopt;
   }
   if (event.step == Step::kCall) {
-    phase_bytes_[event.phase] += model::bytesMoved(event);
+    PhaseWork& work = phase_work_[event.phase];
+    work.bytes += model::bytesMoved(event);
+    ++work.operations;
     if (auto complaint = checkCall(event)) return complaint;
     if (auto complaint = checkView(event)) return complaint;
     if (tree_choice_) {
@@ -572,7 +574,10 @@ Compiler::Complaint Compiler::arrangeFiles() {
 
 Compiler::Complaint Compiler::finish() {
   plan_.ranks.resize(static_cast<std::size_t>(std::max(plan_.global.ranks, 0)));
-  for (const auto& [phase, bytes] : phase_bytes_) plan_.phase_bytes.push_back({phase, bytes});
+  for (const auto& [phase, work] : phase_work_) {
+    plan_.phase_work.push_back(
+        {.phase = phase, .bytes = work.bytes, .operations = work.operations});
+  }
   if (auto complaint = checkDescriptors()) return complaint;
   if (auto complaint = in_place_.endRank(file_of_slot_, plan_.files)) return complaint;
   if (tree_choice_) {

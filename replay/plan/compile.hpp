@@ -128,9 +128,9 @@ class Compiler final : public model::ScheduleSink {
   std::vector<std::uint64_t> type_bytes_;  // of the schedule's datatypes
   // Bytes of the etype of the views that the thread has set, by descriptor.
   std::map<model::Descriptor, std::uint64_t> etype_bytes_;
-  std::uint64_t made_ = 0;  // descriptors of the rank
-  bool has_times_ = false;  // those of loops are beside the programs
-  std::map<int, std::uint64_t> phase_bytes_;
+  std::uint64_t made_ = 0;                        // descriptors of the rank
+  bool has_times_ = false;                        // those of loops are beside the programs
+  std::map<std::int64_t, PhaseWork> phase_work_;  // by phase
 };
 
 // Reads the schedule and writes the programs and the plan (plan.hpp) into `directory`, which is

@@ -425,9 +425,10 @@ Compiler::Complaint Compiler::takeLine(LineOfLoop& line, const PassedLoop& passe
     for (const auto* samples : {&line.line.samples, &line.line.corners}) {
       for (const auto& [values, event] : *samples) includeRequests(event);
     }
-    std::uint64_t& bytes = phase_bytes_[first.phase];
-    bytes = static_cast<std::uint64_t>(base::saturatingSum(
-        static_cast<std::int64_t>(bytes),
+    PhaseWork& work = phase_work_[first.phase];
+    work.operations += static_cast<std::uint64_t>(line.passes);
+    work.bytes = static_cast<std::uint64_t>(base::saturatingSum(
+        static_cast<std::int64_t>(work.bytes),
         static_cast<std::int64_t>(bytesOverTurns(line.bytes, line.path, line.firstValues()))));
   }
   const bool writes = is_call && !first.failed && AddedBytes::writesData(first);

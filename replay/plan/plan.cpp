@@ -79,7 +79,7 @@ void parts(Io& io, PartsOf<Plan> auto& plan) {
   io.items(global.timing, global.write_overwrite, global.size_scale, global.size_scales,
            global.keep_below, global.time_scale, global.ranks, global.source, global.source_whole,
            global.source_events_missing, global.command, global.left_out, global.mpi, plan.schedule,
-           plan.schedule_digest, plan.files, plan.ranks, plan.threads, plan.phase_bytes,
+           plan.schedule_digest, plan.files, plan.ranks, plan.threads, plan.phase_work,
            plan.flag_waiters);
 }
 

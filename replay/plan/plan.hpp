@@ -126,10 +126,11 @@ struct PlannedRank {
   std::vector<PlannedBase> bases;
 };
 
-// The bytes that the calls of a phase move; of phase 0, those that are of none.
-struct PhaseBytes {
+// The calls of a phase, and the bytes that they move; of phase 0, those that are of none.
+struct PhaseWork {
   std::int64_t phase = 0;
   std::uint64_t bytes = 0;
+  std::uint64_t operations = 0;
 };
 
 // By flag, the ranks that wait for it, each once: in two vectors, since each process has those of
@@ -163,7 +164,7 @@ struct Plan {
   std::vector<PlannedFile> files;
   std::vector<PlannedRank> ranks;
   std::vector<PlannedThread> threads;  // in the schedule's order
-  std::vector<PhaseBytes> phase_bytes{};
+  std::vector<PhaseWork> phase_work{};
   FlagWaiters flag_waiters;
 };
 

@@ -43,6 +43,7 @@ std::vector<PhaseIo> ioOf(std::uint32_t rank, const std::vector<const ThreadCall
     for (const auto& [phase, time] : thread->beyond()) of(phase).time += time;
     for (const auto& [phase, moved] : thread->moved()) {
       ThreadCalls::Moved& into = of(phase).moved;
+      into.calls += moved.calls;
       for (int i = 0; i < 2; ++i) {
         into.bytes[i] += moved.bytes[i];
         into.requests[i] += moved.requests[i];

@@ -35,6 +35,7 @@ class ThreadCalls {
     std::uint64_t bytes[2] = {0, 0};     // written, read
     std::uint64_t requests[2] = {0, 0};  // the same
     std::int64_t data_ns[2] = {0, 0};    // summed over calls
+    std::uint64_t calls = 0;             // of all kinds
   };
 
   // `is_alone`: the rank has no other thread, and only meetings have to be kept. Allocates nothing
@@ -45,6 +46,7 @@ class ThreadCalls {
   }
 
   void add(const Call& call) {
+    ++moved_[call.phase].calls;
     if (calls_.size() < most_ && !(is_alone_ && call.meeting < 0)) {
       calls_.push_back(call);
     } else {

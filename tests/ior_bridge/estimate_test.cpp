@@ -159,6 +159,101 @@ TEST(Estimate, RunsOfAllPhasesTogetherGiveTheTotal) {
             std::string::npos);
 }
 
+// 32 MiB of data, and 4000 files that are made and closed.
+PhaseModel modelWithMetadata() {
+  PhaseModel model = modelOf({operation(Operation::kWrite, 8, kMiB, 8 * kMiB)});
+  model.phases.push_back(test::metadataPhase(model, {{"close", 4000}, {"open", 4000}}, 4000));
+  model.phases.back().io = {.metadata_ns = 500'000'000};
+  return model;
+}
+
+TEST(Estimate, AMetadataPhaseTakesItsCallsOverTheirRate) {
+  const PhaseModel model = modelWithMetadata();
+  PhaseTest data{.phase = 1, .tasks = 4, .iterations = 1, .request_bytes = kMiB};
+  data.measurements = {{.bytes = 32 * kMiB, .requests = 32, .total_s = 2}};
+  PhaseTest metadata{.phase = 2, .tasks = 4, .iterations = 1};
+  metadata.measurements = {{.is_metadata = true, .requests = 8000, .total_s = 0.4}};
+  const test::TemporaryDirectory directory;
+  test::writeAll(
+      directory / "r.json",
+      jsonOf({.target = "/t",
+              .identity = {.model_digest = model::digestOf(model)},
+              .tests = {data, metadata},
+              .runs = {{.io = {.data_ns = 2'000'000'000, .metadata_ns = 400'000'000}}}}));
+  const base::Result<Estimate> estimate = ior::estimate(model, {givenResult(directory / "r.json")});
+  ASSERT_TRUE(estimate.ok()) << estimate.failure().sentence;
+  ASSERT_EQ(estimate->phases.size(), 2U);
+  EXPECT_EQ(estimate->phases[1].weight_operations, 8000U);
+  EXPECT_NEAR(estimate->phases[1].operations_per_s.median, 20000, 1e-6);
+  EXPECT_NEAR(estimate->phases[1].time_s.median, 0.4, 1e-9);
+  EXPECT_NEAR(*estimate->phases[1].timeErrorPercent(), -20, 1e-6);
+  EXPECT_FALSE(estimate->phases[1].bandwidthErrorPercent());
+  EXPECT_NEAR(estimate->sum.time_s.median, 2.4, 1e-9);
+  EXPECT_NEAR(estimate->whole->metadata_s.median, 0.4, 1e-9);
+  EXPECT_NE(textOf(*estimate, 100.0)
+                .find("    2  metadata       8000 calls        20000.0 calls/s     1     0.400000  "
+                      "0.400000 .. 0.400000            0.500000     -20.0%\n"),
+            std::string::npos)
+      << textOf(*estimate, 100.0);
+}
+
+constexpr const char* kMdtest = R"(-- started at 11/28/2026 10:00:00 --
+SUMMARY rate: (of 3 iterations)
+   Operation                      Max            Min           Mean        Std Dev
+   ---------                      ---            ---           ----        -------
+   File creation     :      10000.000       5000.000       8000.000       2000.000
+   File stat         :          0.000          0.000          0.000          0.000
+   File removal      :      90000.000      80000.000      85000.000        100.000
+-- finished at 11/28/2026 10:00:01 --
+)";
+
+TEST(Estimate, WhatMdtestPrintedIsAResultOfAMetadataPhase) {
+  const PhaseModel model = modelWithMetadata();
+  const test::TemporaryDirectory directory;
+  test::writeAll(directory / "phase-2.txt", kMdtest);
+  const base::Result<Estimate> estimate =
+      ior::estimate(model, {givenResult(directory / "phase-2.txt")});
+  ASSERT_TRUE(estimate.ok()) << estimate.failure().sentence;
+  EXPECT_EQ(estimate->missing, std::vector<int>{1});
+  ASSERT_EQ(estimate->phases.size(), 1U);
+  // 4000 files at 8000, 10000 and 5000 a second.
+  EXPECT_NEAR(estimate->phases[0].time_s.median, 0.5, 1e-9);
+  EXPECT_NEAR(estimate->phases[0].time_s.least, 0.4, 1e-9);
+  EXPECT_NEAR(estimate->phases[0].time_s.most, 0.8, 1e-9);
+}
+
+TEST(Estimate, ResultsOfMdtestThatDoNotFit) {
+  const PhaseModel model = modelWithMetadata();
+  const test::TemporaryDirectory directory;
+  const auto refusal = [&](const std::string& name, const std::string& text) {
+    test::writeAll(directory / name, text);
+    const auto estimate = ior::estimate(model, {givenResult(directory / name)});
+    const std::string prefix = (directory / name).native() + ": ";
+    return estimate ? "(taken)" : estimate.failure().sentence.substr(prefix.size());
+  };
+  EXPECT_EQ(refusal("phase-2.txt", "-- started --\n"),
+            "it has no \"SUMMARY rate\", which mdtest prints at its end: not a result of mdtest, "
+            "or the run was aborted");
+  EXPECT_EQ(refusal("phase-2.txt", "SUMMARY rate: (of 1 iterations)\n   File stat : 1 1 1 0\n"),
+            "it has no rate of \"File creation\", a step of phase 2");
+  EXPECT_TRUE(refusal("phase-1.txt", kMdtest)
+                  .starts_with("a result of mdtest, and phase 1 is none of metadata: give it as "
+                               "ID="));
+}
+
+// IOR makes no metadata calls: its results give a total without them.
+TEST(Estimate, AMetadataPhaseWithoutAResultIsNamedBesideData) {
+  const PhaseModel model = modelWithMetadata();
+  const base::Result<Estimate> estimate =
+      ior::estimate(model, {givenResult(std::string("1=") + kScript + "#0")});
+  ASSERT_TRUE(estimate.ok()) << estimate.failure().sentence;
+  EXPECT_TRUE(estimate->missing.empty());
+  EXPECT_EQ(estimate->missing_metadata, std::vector<int>{2});
+  EXPECT_NE(textOf(*estimate, {})
+                .find("phase 2: metadata calls without a result, so the total is without them\n"),
+            std::string::npos);
+}
+
 TEST(Estimate, EvenNumbersOfIterations) {
   EXPECT_EQ(spreadOf({4, 1, 3, 2}).median, 2.5);
   EXPECT_EQ(spreadOf({4, 1, 3, 2}).least, 1);

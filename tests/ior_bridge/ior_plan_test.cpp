@@ -207,6 +207,75 @@ TEST(IorPlan, CollectiveCallsHaveNoRandomOrder) {
             Sentences{"its order is random, and IOR's collective calls have none"});
 }
 
+// The words that mdtest gets for a metadata phase, and what it cannot express.
+std::pair<std::string, Sentences> mdtestOf(std::vector<std::pair<std::string, std::uint64_t>> calls,
+                                           std::uint64_t creates = 0, bool shared = false) {
+  PhaseModel model = modelOf({operation(Operation::kWrite, 8, kMiB, 8 * kMiB)});
+  model.phases.push_back(test::metadataPhase(model, std::move(calls), creates, shared));
+  const PhasePlan plan = planFor(model, {}).phases.at(1);
+  return {commandLineOf(plan.mdtest.value()), plan.approximations};
+}
+
+TEST(Mdtest, FilesThatAreMade) {
+  EXPECT_EQ(mdtestOf({{"close", 4000}, {"open", 4000}}, 4000),
+            (std::pair<std::string, Sentences>(
+                R"(mdtest -F -C -r -n 1000 -u -i 3 -d "$DIR" > "$RESULTS"/phase-2.txt)", {})));
+}
+
+TEST(Mdtest, StepsInOneDirectory) {
+  EXPECT_EQ(mdtestOf({{"stat", 4000}}, 0, true).first,
+            R"(mdtest -F -C -T -r -n 1000 -i 3 -d "$DIR" > "$RESULTS"/phase-2.txt)");
+  EXPECT_EQ(mdtestOf({{"close", 6}, {"open", 6}}, 0, true).first,
+            R"(mdtest -F -C -E -r -n 2 -i 3 -d "$DIR" > "$RESULTS"/phase-2.txt)");
+  EXPECT_EQ(mdtestOf({{"unlink", 40}}, 0, true).first,
+            R"(mdtest -F -C -r -n 10 -i 3 -d "$DIR" > "$RESULTS"/phase-2.txt)");
+  EXPECT_EQ(mdtestOf({{"mkdir", 40}}, 0, true).first,
+            R"(mdtest -D -C -r -n 10 -i 3 -d "$DIR" > "$RESULTS"/phase-2.txt)");
+  EXPECT_EQ(mdtestOf({{"rename", 40}}, 0, true).first,
+            R"(mdtest -D -C -U -r -n 10 -i 3 -d "$DIR" > "$RESULTS"/phase-2.txt)");
+}
+
+TEST(Mdtest, WhatItCannotExpressIsSaid) {
+  const auto [command, sentences] = mdtestOf(
+      {{"access", 8}, {"close", 40}, {"mkdir", 4}, {"open", 40}, {"readdir", 9}, {"symlink", 4}},
+      40);
+  EXPECT_EQ(command, R"(mdtest -C -T -r -n 11 -u -i 3 -d "$DIR" > "$RESULTS"/phase-2.txt)");
+  EXPECT_EQ(sentences,
+            (Sentences{"its 3 steps may take turns; mdtest runs one after the other, and their "
+                       "times add",
+                       "4 symlink: run as the creation of files", "8 access: run as stat",
+                       "9 readdir: not run"}));
+}
+
+TEST(Mdtest, ATreeOfDirectories) {
+  PhaseModel model = modelOf({});
+  model.phases.clear();
+  model::Phase phase = test::metadataPhase(model, {{"stat", 4000}});
+  phase.metadata.directories = 40;
+  model.phases = {phase};
+  const PhasePlan plan = planOf(model, {.iterations = 1});
+  EXPECT_EQ(
+      commandLineOf(plan.mdtest.value()),
+      R"(mdtest -F -C -T -r -b 10 -z 1 -L -I 100 -u -i 1 -d "$DIR" > "$RESULTS"/phase-1.txt)");
+  EXPECT_EQ(
+      plan.approximations,
+      Sentences{"its 40 directories are leaves of a tree of depth 1, with as many items each"});
+}
+
+TEST(Mdtest, TheScriptLeavesNoResultOfARunThatFailed) {
+  PhaseModel model = modelOf({});
+  model.phases.clear();
+  model.phases = {test::metadataPhase(model, {{"stat", 4000}})};
+  const IorPlan plan = planFor(model, {});
+  const std::string script = scriptOf(plan.phases[0], plan);
+  EXPECT_NE(script.find("\nset -eu\n"), std::string::npos) << script;
+  EXPECT_NE(script.find("\nmetadata 4 -F -C -T -r -n 1000 -u -i 3 -d \"$DIR\" > "
+                        "\"$RESULTS\"/phase-1.txt.part\n"
+                        "mv \"$RESULTS\"/phase-1.txt.part \"$RESULTS\"/phase-1.txt\n"),
+            std::string::npos)
+      << script;
+}
+
 TEST(IorEmit, ScriptsAndPlanAgreeWithTheRuns) {
   const PhaseModel model = modelOf({operation(Operation::kWrite, 8, 6 * kMiB, kMiB)});
   const IorPlan plan = planFor(model, {});

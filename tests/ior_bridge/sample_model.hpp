@@ -1,6 +1,10 @@
 // Phases of three kinds for tests: 4 processes, requests of 1 MiB.
 #pragma once
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "core/model/phase_model.hpp"
 
 namespace omnio::test {
@@ -35,6 +39,25 @@ inline model::PhaseModel modelOf(std::vector<model::PhaseOperation> operations,
   }
   model.phases = {phase};
   return model;
+}
+
+// A metadata phase over all four processes, each in a directory of its own or all in one.
+inline model::Phase metadataPhase(model::PhaseModel& model,
+                                  std::vector<std::pair<std::string, std::uint64_t>> calls,
+                                  std::uint64_t creates = 0, bool shared = false) {
+  model.files.push_back({.path = shared ? "/data/all" : "/data/rank.{rank}",
+                         .shared = shared,
+                         .size_bytes = 0,
+                         .directory = true});
+  model::Phase phase;
+  phase.id = model.phases.empty() ? 1 : model.phases.back().id + 1;
+  phase.file = static_cast<int>(model.files.size()) - 1;
+  phase.interface = model::Interface::kPosix;
+  phase.ranks = {0, 1, 2, 3};
+  phase.calls = std::move(calls);
+  phase.metadata = {.creates = creates, .directories = shared ? 1U : 4U};
+  for (const auto& [name, count] : phase.calls) phase.metadata.operations += count;
+  return phase;
 }
 
 }  // namespace omnio::test

@@ -141,7 +141,7 @@ std::string planText(const Plan& plan) {
     text << "operations " << thread.operations << " largest " << thread.read_request << ' '
          << thread.read_moved << ' ' << thread.write_request << ' ' << thread.write_failed << '\n';
   }
-  for (const PhaseBytes& phase : plan.phase_bytes) {
+  for (const PhaseWork& phase : plan.phase_work) {
     text << "phase " << phase.phase << ' ' << phase.bytes << '\n';
   }
   return text.str();
@@ -505,7 +505,7 @@ TEST_F(LoopPrograms, OfMoreTurnsThanCouldBeWrittenOut) {
   const PlannedThread& thread = stay.compiler->plan().threads.front();
   EXPECT_EQ(thread.operations, 3'000'000'000U);
   EXPECT_EQ(thread.last_end_ns, 13'000'000'000);
-  EXPECT_EQ(stay.compiler->plan().phase_bytes.front().bytes, 100'000'000'000U);
+  EXPECT_EQ(stay.compiler->plan().phase_work.front().bytes, 100'000'000'000U);
   EXPECT_EQ(stay.compiler->plan().ranks.front().slots, 1'000'000'000U);
 }
 

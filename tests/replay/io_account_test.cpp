@@ -26,6 +26,7 @@ TEST(IoAccount, ThreadsOfARankAreMergedByTime) {
   EXPECT_EQ(io[0].moved.bytes[1], 7U);
   EXPECT_EQ(io[0].moved.requests[0], 1U);  // one without bytes does not count
   EXPECT_EQ(io[0].moved.data_ns[0], 11);
+  EXPECT_EQ(io[0].moved.calls, 2U);
   EXPECT_EQ(io[1].phase, 2);
   EXPECT_EQ(io[1].time, (IoTime{.data_ns = 10}));
 }
