@@ -57,12 +57,15 @@ bool isBelow(std::string_view path, std::string_view directory) {
                                          directory.ends_with('/') || path[directory.size()] == '/');
 }
 
-// What two phases have to have in common to be the same.
+// What two phases have to have in common to be the same. How often metadata calls were made differs
+// from run to run (retries, polling).
 struct PhaseShape {
   std::uint64_t weight_bytes = 0;
   std::vector<model::Operation> operations;
+  std::vector<std::string> calls;  // names, of a metadata phase
 
   bool operator==(const PhaseShape&) const = default;
+  bool isMetadata() const { return operations.empty(); }
 };
 
 // The sums of a trace, by the names under which they are compared.
@@ -111,6 +114,7 @@ std::string phaseName(const model::PhaseModel& model, const model::Phase& phase,
   for (const model::PhaseOperation& operation : phase.operations) {
     operations.push_back(model::nameOf(operation.operation));
   }
+  if (phase.isMetadata()) operations.push_back(model::kMetadataName);
   const std::string& path = model.files[static_cast<std::size_t>(phase.file)].path;
   return fmt::format("phase {}: {} {}", phase.id, fmt::join(operations, ", "), names.of(path));
 }
@@ -144,6 +148,9 @@ void findPhases(const tracefile::Trace& trace, Phases wanted, std::uint64_t even
   for (const model::Phase& phase : made->model.phases) {
     PhaseShape& shape = contents.shapes.emplace_back();
     shape.weight_bytes = phase.weight_bytes;
+    for (const auto& [name, count] : phase.calls) {
+      if (phase.isMetadata()) shape.calls.push_back(name);
+    }
     for (const model::PhaseOperation& operation : phase.operations) {
       shape.operations.push_back(operation.operation);
     }
@@ -271,8 +278,16 @@ std::vector<DifferenceLine> linesOf(const Side& a, const Side& b, Named Contents
   return lines;
 }
 
+// The data phases, which are first.
+std::span<const PhaseShape> dataOf(const Contents& contents) {
+  const auto end = std::ranges::find_if(contents.shapes, &PhaseShape::isMetadata);
+  return {contents.shapes.begin(), end};
+}
+
+// Data phases have to be the same in all traces; metadata phases are shown where they are, too.
 void addPhases(const Side& a, const Side& b, Difference& difference) {
   const Contents& first = a.front();
+  std::size_t shown = first.phases.size();
   for (const Side* side : {&a, &b}) {
     for (const Contents& contents : *side) {
       if (!contents.no_phases.empty()) {
@@ -280,18 +295,19 @@ void addPhases(const Side& a, const Side& b, Difference& difference) {
         return;
       }
       if (contents.shapes == first.shapes) continue;
+      shown = dataOf(first).size();
+      if (shown > 0 && std::ranges::equal(dataOf(contents), dataOf(first))) continue;
       difference.no_phases =
           fmt::format("the phases are not the same: {} has {}, and {} has {}", first.run.trace,
                       first.shapes.size(), contents.run.trace, contents.shapes.size());
       return;
     }
   }
-  for (std::size_t i = 0; i < first.phases.size(); ++i) {
+  for (std::size_t i = 0; i < shown; ++i) {
     LineRuns runs[2];
     for (const Contents& contents : a) runs[0].push_back(contents.phases[i].second);
     for (const Contents& contents : b) runs[1].push_back(contents.phases[i].second);
-    difference.phases.push_back(
-        lineOf(first.phases[i].first, runs[0], runs[1], first.phases.size()));
+    difference.phases.push_back(lineOf(first.phases[i].first, runs[0], runs[1], shown));
   }
 }
 

@@ -279,6 +279,10 @@ void putPhases(JsonWriter& json, const PageData& data) {
     const phases::Series alone = {phase};
     std::vector<std::string> operations;
     std::vector<std::string> offsets;
+    std::vector<std::string> calls;
+    for (const auto& [name, count] : phase->calls)
+      calls.push_back(fmt::format("{} {}", count, name));
+    if (phase->isMetadata()) operations.emplace_back(model::kMetadataName);
     for (std::size_t i = 0; i < phase->operations.size(); ++i) {
       operations.emplace_back(model::nameOf(phase->operations[i].operation));
       offsets.push_back(phases::offsetText(alone, i, sharers));
@@ -292,11 +296,17 @@ void putPhases(JsonWriter& json, const PageData& data) {
       json.put("operation", shortened(fmt::format("{}", fmt::join(operations, ", "))));
       json.put("file", shortened(file.path));
       json.put("ranks", phase->ranks.size());
-      json.put("repetitions", phase->operations.front().repetitions);
-      json.put("request_bytes", phase->operations.front().request_bytes);
-      json.put("weight_bytes", phase->weight_bytes);
-      json.put("pattern", model::nameOf(phase->mode));
-      json.put("offset", shortened(fmt::format("{}", fmt::join(offsets, "; "))));
+      if (phase->isMetadata()) {
+        json.put("weight_operations", phase->metadata.operations);
+        json.put("directories", phase->metadata.directories);
+        json.put("calls", shortened(fmt::format("{}", fmt::join(calls, ", "))));
+      } else {
+        json.put("repetitions", phase->operations.front().repetitions);
+        json.put("request_bytes", phase->operations.front().request_bytes);
+        json.put("weight_bytes", phase->weight_bytes);
+        json.put("pattern", model::nameOf(phase->mode));
+        json.put("offset", shortened(fmt::format("{}", fmt::join(offsets, "; "))));
+      }
       json.put("io_ns", phase->io.total());
     });
   });

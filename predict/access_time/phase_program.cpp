@@ -40,7 +40,9 @@ class PhaseCounter {
     if (written > 0) written_.insert(phase.file);
     if (phase.interface == model::Interface::kMpiIo) {
       program_.mpi_calls +=
-          static_cast<std::uint64_t>(model::requestsOf(phase, phase.operations[0]));
+          phase.isMetadata()
+              ? phase.metadata.operations
+              : static_cast<std::uint64_t>(model::requestsOf(phase, phase.operations[0]));
     }
     addCalls(phase, written);
   }
@@ -81,11 +83,21 @@ class PhaseCounter {
       const auto access = accessOfName(name);
       if (access && predict::isSync(access->operation)) syncs += static_cast<double>(number);
     }
+    auto creates = static_cast<double>(phase.metadata.creates);
     for (const auto& [name, number] : phase.calls) {
       auto access = accessOfName(name);
       if (!access) continue;
-      const auto times = static_cast<double>(number);
+      auto times = static_cast<double>(number);
       program_.events += times;
+      if (access->operation == CellOperation::kOpen && creates > 0) {
+        const double made = std::min(times, creates);
+        Access create = *access;
+        create.operation = CellOperation::kCreate;
+        count(phase, create, made);
+        creates -= made;
+        times -= made;
+        if (times <= 0) continue;
+      }
       if (access->operation == CellOperation::kOpen && written > 0 &&
           opened_.insert(phase.file).second) {
         access->operation = CellOperation::kCreate;

@@ -285,7 +285,12 @@ globalThis.omnioPages = (means) => {
           maybeColumn("runs", "Runs", ({ measure }) => measure.runs, count),
           maybeColumn("io_s", "I/O time", ({ measure }) => measure.middle, seconds),
           intervalColumn("interval", ({ measure }) => measure.interval_95, seconds),
-          maybeColumn("mib_s", "MiB/s", ({ each }) => each?.bandwidth_mib_s, threeDigits),
+          maybeColumn(
+            "mib_s",
+            "MiB/s",
+            ({ each }) => (data.weight_bytes > 0 ? each?.bandwidth_mib_s : null),
+            threeDigits,
+          ),
           maybeColumn("ratio", "Times the best", ({ each }) => each && ratio(each).middle, times),
           intervalColumn(
             "ratio_interval",
@@ -590,7 +595,11 @@ globalThis.omnioPages = (means) => {
         leftOut: left,
         columns: [
           ...PHASE_COLUMNS,
-          numberColumn("weight_bytes", "Weight", bytes),
+          {
+            ...numberColumn("weight_bytes", "Weight", bytes),
+            show: ({ weight_bytes: moved, weight_operations: calls }) =>
+              calls === undefined ? bytes(moved) : counted(calls, "call"),
+          },
           maybeColumn("application", "Application", (phase) => phase.application_s, seconds),
           ...ranking.flatMap(({ name }, at) =>
             (hasBoth(at) ? PHASE_KINDS : PHASE_KINDS.slice(0, 1)).map(([key, kind]) =>
@@ -774,8 +783,12 @@ globalThis.omnioPages = (means) => {
             ? `95\u00a0%: ${interval(best.io_s.interval_95, seconds)}`
             : "1 run, so that it has no interval",
         ),
-        keyFigure("Bandwidth", rate(best.bandwidth_mib_s), best.name),
-        keyFigure("Weight", bytes(data.weight_bytes), "read and written"),
+        ...(data.weight_bytes > 0
+          ? [
+              keyFigure("Bandwidth", rate(best.bandwidth_mib_s), best.name),
+              keyFigure("Weight", bytes(data.weight_bytes), "read and written"),
+            ]
+          : [keyFigure("Weight", counted(data.weight_operations ?? 0, "call"), "of metadata")]),
         keyFigure("Candidates", count(data.ranking.length), ""),
         keyFigure("Runs of each", fewest === most ? count(fewest) : `${fewest} to ${most}`, ""),
         keyFigure("Phases", count(phases), ""),

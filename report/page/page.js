@@ -2408,19 +2408,38 @@
     ];
   }
 
+  // A metadata phase has calls, and neither requests nor offsets.
+  const isMetadata = (phase) => phase.weight_operations !== undefined;
+  const weightText = (phase) =>
+    isMetadata(phase) ? counted(phase.weight_operations, "call") : bytes(phase.weight_bytes);
+  function requestColumn(key, title, show = count) {
+    return {
+      ...numberColumn(key, title, show),
+      value: (row) => row[key] ?? -1,
+      show: (row) => (isMetadata(row) ? "-" : show(row[key])),
+    };
+  }
   const PHASE_COLUMNS = [
     numberColumn("id", "Phase"),
     textColumn("operation", "Operation"),
     textColumn("file", "File", "path", (row) => pathNode(row.file)),
     numberColumn("ranks", "Ranks"),
-    numberColumn("repetitions", "Rep."),
-    numberColumn("request_bytes", "Request", bytes),
-    numberColumn("weight_bytes", "Weight", bytes),
+    requestColumn("repetitions", "Rep."),
+    requestColumn("request_bytes", "Request", bytes),
+    { ...requestColumn("weight_bytes", "Weight", bytes), show: weightText },
     numberColumn("io_ns", "I/O time", duration),
     numberColumn("start_ns", "Start", (ns) => timeOnAxis(ns, timeView.end / 100, true)),
     numberColumn("end_ns", "End", (ns) => timeOnAxis(ns, timeView.end / 100, true)),
-    textColumn("pattern", "Pattern", "word"),
-    textColumn("offset", "Offset", "formula"),
+    {
+      ...textColumn("pattern", "Pattern", "word"),
+      value: (row) => row.pattern ?? "",
+      show: (row) => row.pattern ?? "-",
+    },
+    {
+      ...textColumn("offset", "Offset, or calls", "formula"),
+      value: (row) => row.offset ?? row.calls,
+      show: (row) => row.offset ?? row.calls,
+    },
   ];
 
   function phasesSection(report) {
@@ -2432,7 +2451,7 @@
         id,
         title,
         "",
-        empty(report.phases_missing || "The trace has no phases: it has no reads and no writes."),
+        empty(report.phases_missing || "The trace has no phases: it has no calls on files."),
       );
     }
     const left = report.phases_left_out;
@@ -2453,7 +2472,8 @@
       title,
       "A phase is a run of requests of one kind that ranks make together. Weight is ranks times " +
         "repetitions times request size. The offset is that of a rank's request, by rank and " +
-        "repetition. I/O time is that of the rank with the most.",
+        "repetition. A phase of metadata has calls that move no data; its weight is their number. " +
+        "I/O time is that of the rank with the most.",
       figure(
         phaseChart(phases),
         null,
@@ -2548,11 +2568,20 @@
         `${timeOnAxis(phase.start_ns, timeView.span / 10)} to ${timeOnAxis(phase.end_ns, timeView.span / 10)}`,
       ],
       ["Ranks", count(phase.ranks)],
-      ["Repetitions", count(phase.repetitions)],
-      ["Request", exactBytes(phase.request_bytes)],
-      ["Weight", exactBytes(phase.weight_bytes)],
-      ["I/O time", duration(phase.io_ns)],
-      ["Pattern", phase.pattern],
+      ...(isMetadata(phase)
+        ? [
+            ["Weight", counted(phase.weight_operations, "call")],
+            ["Calls", phase.calls],
+            ["Directories", count(phase.directories)],
+            ["I/O time", duration(phase.io_ns)],
+          ]
+        : [
+            ["Repetitions", count(phase.repetitions)],
+            ["Request", exactBytes(phase.request_bytes)],
+            ["Weight", exactBytes(phase.weight_bytes)],
+            ["I/O time", duration(phase.io_ns)],
+            ["Pattern", phase.pattern],
+          ]),
     ]);
   }
 
