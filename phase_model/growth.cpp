@@ -163,10 +163,18 @@ class Grower {
     }
   }
 
+  static const std::string& nameOfCall(const std::pair<std::string, std::uint64_t>& call) {
+    return call.first;
+  }
+
   bool areAlike(const Phase& a, const Phase& b) const {
     const auto is_whole = [](const Phase& phase, const PhaseModel& model) {
       return phase.ranks.size() == static_cast<std::size_t>(model.processes);
     };
+    if (a.isMetadata() != b.isMetadata()) return false;
+    if (a.isMetadata() && !std::ranges::equal(a.calls, b.calls, {}, nameOfCall, nameOfCall)) {
+      return false;
+    }
     const auto same_operation = [](const PhaseOperation& x, const PhaseOperation& y) {
       return x.operation == y.operation && x.nominal == y.nominal &&
              x.init_offset.known == y.init_offset.known && x.nested.empty() == y.nested.empty();
@@ -241,6 +249,7 @@ class Grower {
     grown_.io = {};
     grown_.begin_ns = grown_.end_ns = 0;
     grown_.ranks_per_node = 0;
+    if (a.isMetadata()) return growMetadata(a, b);
     growCalls(a.calls, b.calls);
     if (a.mode == model::AccessMode::kRandom) return refusePhase("its requests are random");
     growRanks(a.ranks, b.ranks);
@@ -257,6 +266,54 @@ class Grower {
     };
     grown_.first_tick = tick(a.first_tick, b.first_tick);
     grown_.last_tick = std::max(tick(a.last_tick, b.last_tick), grown_.first_tick);
+  }
+
+  // Each call as often as before by each process (weak), or by all together (strong).
+  void growMetadata(const Phase& a, const Phase& b) {
+    const bool is_whole = a.ranks.size() == static_cast<std::size_t>(first_.processes);
+    if (is_alone_ && !is_whole) {
+      return refusePhase(
+          fmt::format("only some of the {} processes take part, and what they do may be a matter "
+                      "of their number; a model of another number of processes decides it",
+                      first_.processes));
+    }
+    growRanks(a.ranks, b.ranks);
+    const auto number = [&](std::string_view what, std::uint64_t in_a, std::uint64_t in_b) {
+      if (!is_alone_) return growAmount(what, in_a, in_b);
+      const auto np = static_cast<std::uint64_t>(first_.processes);
+      if (in_a % np != 0) {
+        refuseNumber(what, static_cast<std::int64_t>(in_a), static_cast<std::int64_t>(in_b));
+      }
+      return in_a / np * static_cast<std::uint64_t>(processes_);
+    };
+    grown_.metadata.operations = 0;
+    for (std::size_t i = 0; i < a.calls.size() && why_.empty(); ++i) {
+      auto& [name, count] = grown_.calls[i];
+      const std::string what = fmt::format("the number of its {} calls", name);
+      count = number(what, a.calls[i].second, b.calls[i].second);
+      grown_.metadata.operations += count;
+      if (!is_whole || is_alone_) continue;
+      const bool weak = scaling_ == Scaling::kWeak;
+      const auto share = [weak](std::uint64_t calls, const PhaseModel& model) {
+        return weak ? static_cast<Wide>(calls) / model.processes : static_cast<Wide>(calls);
+      };
+      if (share(a.calls[i].second, first_) != share(b.calls[i].second, last_)) {
+        refusePhase(fmt::format(
+            "it does not scale {}ly: {} calls of {} with {} processes, and {} "
+            "with {}",
+            word(), a.calls[i].second, name, first_.processes, b.calls[i].second, last_.processes));
+      }
+    }
+    if (!why_.empty()) return;
+    grown_.metadata.creates =
+        number("the number of its opens that make files", a.metadata.creates, b.metadata.creates);
+    // One of all processes, or as many for each.
+    const bool is_shared = a.metadata.directories == b.metadata.directories &&
+                           (!is_alone_ || fileOf(first_, a).shared);
+    grown_.metadata.directories = is_shared
+                                      ? a.metadata.directories
+                                      : number("the number of its directories",
+                                               a.metadata.directories, b.metadata.directories);
   }
 
   // Counts that follow none of the laws are left out: they are information only.
@@ -420,6 +477,7 @@ class Grower {
   // The furthest byte that a phase touches.
   void growFile(PhaseModel& grown, std::size_t index) {
     model::ModelFile& file = grown.files[index];
+    if (file.directory) return;
     Wide size = 0;
     bool known = true;
     for (const Phase& phase : grown.phases) {

@@ -168,7 +168,7 @@ base::Result<MadeModel> makePhaseModel(const tracefile::Trace& trace, const Opti
   for (std::string& sentence : sentencesOf(doubts, paths)) {
     model.left_out.push_back(std::move(sentence));
   }
-  measureIo(trace, made.steps, model);
+  measureIo(trace, origin_ns.value_or(0), options.longest_gap, made.steps, model);
   addProcessesWithoutRank(without_rank, shared, paths, model.left_out);
   return made;
 }

@@ -27,6 +27,12 @@ std::string distancesOf(const model::OffsetFunction& f) {
 // Everything that a line of the table says, but for the place. Requests that vary do so by chance.
 std::string lineOf(const model::PhaseModel& model, const Phase& p) {
   const model::ModelFile& file = model.files[static_cast<std::size_t>(p.file)];
+  if (p.isMetadata()) {
+    std::string line = fmt::format("metadata {} {} {} {}", withoutNumbers(file.path), file.shared,
+                                   p.metadata.directories, fmt::join(p.ranks, ","));
+    for (const auto& [name, count] : p.calls) line += fmt::format(" {} {}", name, count);
+    return line + fmt::format(" creates {}", p.metadata.creates);
+  }
   std::string line =
       fmt::format("{} {} {} {} {} {} {} {} {} {}", withoutNumbers(file.path), file.shared,
                   nameOf(p.mode), nameOf(p.interface), nameOf(p.pointer), p.collective, p.blocking,
@@ -150,10 +156,15 @@ std::string secondsText(std::int64_t ns) {
   return fmt::format("{:.4f} s", static_cast<double>(ns) / kNsPerSecond);
 }
 
-void appendSeries(std::vector<Row>& rows, const PhaseModel& model, const Series& series) {
-  const Phase& first = *series.front();
+std::int64_t ioOf(const Series& series) {
   std::int64_t io_ns = 0;
   for (const Phase* phase : series) io_ns += phase->io.total();
+  return io_ns;
+}
+
+void appendSeries(std::vector<Row>& rows, const PhaseModel& model, const Series& series) {
+  const Phase& first = *series.front();
+  const std::int64_t io_ns = ioOf(series);
   // In a file of one process, a stride of np requests is a coincidence.
   const bool is_shared =
       first.ranks.size() > 1 && model.files[static_cast<std::size_t>(first.file)].shared;
@@ -193,6 +204,7 @@ std::string mannerText(const Phase& phase) {
 void appendManners(std::string& out, const std::vector<Series>& all) {
   std::vector<std::pair<std::string, std::string>> lines;  // in the order of the phases
   for (const Series& series : all) {
+    if (series.front()->isMetadata()) continue;
     const std::string text = mannerText(*series.front());
     const auto same = std::find_if(lines.begin(), lines.end(),
                                    [&text](const auto& line) { return line.first == text; });
@@ -202,6 +214,7 @@ void appendManners(std::string& out, const std::vector<Series>& all) {
       same->second += "; " + idsOf(series);
     }
   }
+  if (lines.empty()) return;
   out += "\nHow\n";
   std::vector<Row> rows = {{"access", "phases"}};
   for (const auto& [text, ids] : lines) rows.push_back({text, ids});
@@ -241,7 +254,7 @@ void appendFiles(std::string& out, const PhaseModel& model, const std::vector<Se
   for (const int index : shown) {
     const model::ModelFile& file = model.files[static_cast<std::size_t>(index)];
     rows.push_back({fmt::format("{}", index), file.shared ? "shared" : "unique",
-                    exactSize(file.size_bytes), file.path});
+                    file.directory ? "directory" : exactSize(file.size_bytes), file.path});
   }
   out += "\nFiles\n";
   base::appendTable(out, rows, base::Align::kLeft);
@@ -251,25 +264,86 @@ void appendFiles(std::string& out, const PhaseModel& model, const std::vector<Se
   }
 }
 
+// Operations a second of all processes, over the time of the slowest.
+std::string rateText(std::uint64_t operations, std::int64_t io_ns) {
+  constexpr double kNsPerSecond = 1e9;
+  if (io_ns <= 0) return "-";
+  return fmt::format("{:.1f}",
+                     static_cast<double>(operations) * kNsPerSecond / static_cast<double>(io_ns));
+}
+
+void appendData(std::string& out, const PhaseModel& model, const std::vector<Series>& all) {
+  std::uint64_t weight = 0;
+  std::int64_t io_ns = 0;
+  std::vector<Row> rows = {
+      {"phase", "idF", "operations", "rep", "request size", "weight", "I/O time", "f(initOffset)"}};
+  for (const Series& series : all) {
+    if (series.front()->isMetadata()) continue;
+    appendSeries(rows, model, series);
+    for (const Phase* phase : series) weight += phase->weight_bytes;
+    io_ns += ioOf(series);
+  }
+  if (rows.size() == 1) return;
+  out += "\nPhases (I/O time: of the process that spent most in the calls)\n";
+  rows.push_back({"all", "", "", "", "", exactSize(weight), secondsText(io_ns), ""});
+  base::appendTable(out, rows, base::Align::kLeft);
+}
+
+void appendMetadata(std::string& out, const std::vector<Series>& all) {
+  std::uint64_t weight = 0;
+  std::int64_t io_ns = 0;
+  std::vector<Row> rows = {
+      {"phase", "idF", "processes", "directories", "weight", "I/O time", "operations/s", "calls"}};
+  for (const Series& series : all) {
+    const Phase& first = *series.front();
+    if (!first.isMetadata()) continue;
+    std::uint64_t operations = 0;
+    for (const Phase* phase : series) operations += phase->metadata.operations;
+    std::vector<std::string> calls;
+    for (const auto& [name, count] : first.calls) {
+      calls.push_back(fmt::format("{} {}", count * series.size(), name));
+    }
+    if (first.metadata.creates > 0) {
+      calls.push_back(fmt::format("{} with O_CREAT", first.metadata.creates * series.size()));
+    }
+    rows.push_back({idsOf(series), fmt::format("{}", first.file),
+                    fmt::format("{}", first.ranks.size()),
+                    fmt::format("{}", first.metadata.directories), fmt::format("{}", operations),
+                    secondsText(ioOf(series)), rateText(operations, ioOf(series)),
+                    fmt::format("{}", fmt::join(calls, ", "))});
+    weight += operations;
+    io_ns += ioOf(series);
+  }
+  if (rows.size() == 1) return;
+  out +=
+      "\nPhases of metadata (weight: calls of all processes; operations/s: weight by I/O time)\n";
+  rows.push_back({"all", "", "", "", fmt::format("{}", weight), secondsText(io_ns), "", ""});
+  base::appendTable(out, rows, base::Align::kLeft);
+}
+
 }  // namespace
 
 // The strings of a model are text (core/base/printable.hpp).
 std::string textOf(const PhaseModel& model) {
   std::uint64_t weight = 0;
-  std::int64_t io_ns = 0;
+  std::uint64_t operations = 0;
   for (const Phase& phase : model.phases) {
     weight += phase.weight_bytes;
-    io_ns += phase.io.total();
+    operations += phase.metadata.operations;
   }
+  const auto directories = static_cast<std::uint64_t>(
+      std::ranges::count(model.files, true, &model::ModelFile::directory));
   std::string out = fmt::format("Phase model of {}\n", model.source);
   if (!model.command.empty()) {
     out += fmt::format("Application: {}\n", fmt::join(model.command, " "));
   }
   out += fmt::format(
-      "{}, {}, {}; weight {} bytes; trace whole: {}\n",
+      "{}, {}, {}; weight {} bytes{}; trace whole: {}\n",
       base::counted(static_cast<std::uint64_t>(model.processes), "process", "processes"),
-      base::counted(model.files.size(), "file", "files"),
+      base::counted(model.files.size() - directories, "file", "files") +
+          (directories == 0 ? "" : ", " + base::counted(directories, "directory", "directories")),
       base::counted(model.phases.size(), "phase", "phases"), weight,
+      operations == 0 ? "" : " and " + base::counted(operations, "metadata call", "metadata calls"),
       model.source_whole ? "yes" : "no");
   if (model.io.total() > 0) {
     out += fmt::format(
@@ -286,12 +360,8 @@ std::string textOf(const PhaseModel& model) {
   if (!model.phases.empty()) {
     const std::vector<Series> all = seriesOf(model);
     appendFiles(out, model, all);
-    out += "\nPhases (I/O time: of the process that spent most in the calls)\n";
-    std::vector<Row> rows = {{"phase", "idF", "operations", "rep", "request size", "weight",
-                              "I/O time", "f(initOffset)"}};
-    for (const Series& series : all) appendSeries(rows, model, series);
-    rows.push_back({"all", "", "", "", "", exactSize(weight), secondsText(io_ns), ""});
-    base::appendTable(out, rows, base::Align::kLeft);
+    appendData(out, model, all);
+    appendMetadata(out, all);
     appendManners(out, all);
     appendNested(out, all);
   }

@@ -16,15 +16,20 @@ void StepPhases::add(std::size_t process, std::uint32_t thread, std::string_view
   is_sorted_ = false;
 }
 
-namespace {
+void StepPhases::addMetadata(std::size_t process, std::uint32_t thread, std::uint64_t first,
+                             std::uint64_t last, int phase) {
+  stretches_[{process, thread, kNoFile, std::nullopt}].narrow.push_back({first, last, phase});
+  is_sorted_ = false;
+}
 
-// The file that the call is about, also where it failed.
 std::string_view pathOf(const event::Event& event) {
   if (event.handle != nullptr) return event.handle->path.absolute;
   if (event.new_handle != nullptr) return event.new_handle->path.absolute;
   const int path = calls::indexOf(*event.row, calls::Role::kPath);
   return path < 0 ? std::string_view() : event.texts[static_cast<std::size_t>(path)].absolute;
 }
+
+namespace {
 
 std::optional<model::Operation> operationOf(const calls::Row& row) {
   if (row.call_class == calls::Class::kRead) return model::Operation::kRead;
@@ -45,22 +50,46 @@ const StepPhases::Stretch* StepPhases::at(const std::vector<Stretch>& stretches,
   return behind == stretches.begin() ? nullptr : &*(behind - 1);
 }
 
+void StepPhases::sort() const {
+  if (is_sorted_) return;
+  for (auto& [key, all] : stretches_) {
+    std::vector<Stretch> sorted = std::move(all.narrow);
+    sorted.insert(sorted.end(), all.wide.begin(), all.wide.end());
+    std::ranges::sort(sorted, {}, [](const Stretch& s) { return std::pair(s.first, s.last); });
+    all = {};
+    // One that goes on where the next one has begun is wide.
+    for (std::size_t i = 0; i < sorted.size(); ++i) {
+      const bool is_wide = i + 1 < sorted.size() && sorted[i].last >= sorted[i + 1].first;
+      (is_wide ? all.wide : all.narrow).push_back(sorted[i]);
+    }
+  }
+  is_sorted_ = true;
+}
+
+const StepPhases::Stretch* StepPhases::around(const Stretches& stretches, std::uint64_t step) {
+  const Stretch* const before = at(stretches.narrow, step);
+  if (before != nullptr && step <= before->last) return before;
+  const Stretch* shortest = nullptr;
+  for (const Stretch& stretch : stretches.wide) {
+    if (stretch.first > step) break;
+    const bool is_shorter =
+        shortest == nullptr || stretch.last - stretch.first < shortest->last - shortest->first;
+    if (step <= stretch.last && is_shorter) shortest = &stretch;
+  }
+  return shortest;
+}
+
+int StepPhases::metadataPhaseOf(std::size_t process, std::uint32_t thread,
+                                std::uint64_t step) const {
+  sort();
+  const auto found = stretches_.find({process, thread, kNoFile, std::nullopt});
+  const Stretch* const stretch = found == stretches_.end() ? nullptr : around(found->second, step);
+  return stretch == nullptr ? 0 : stretch->phase;
+}
+
 int StepPhases::phaseOf(std::size_t process, std::uint32_t thread, std::uint64_t step,
                         const event::Event& event) const {
-  if (!is_sorted_) {
-    for (auto& [key, all] : stretches_) {
-      std::vector<Stretch> sorted = std::move(all.narrow);
-      sorted.insert(sorted.end(), all.wide.begin(), all.wide.end());
-      std::ranges::sort(sorted, {}, [](const Stretch& s) { return std::pair(s.first, s.last); });
-      all = {};
-      // One that goes on where the next one has begun is wide.
-      for (std::size_t i = 0; i < sorted.size(); ++i) {
-        const bool is_wide = i + 1 < sorted.size() && sorted[i].last >= sorted[i + 1].first;
-        (is_wide ? all.wide : all.narrow).push_back(sorted[i]);
-      }
-    }
-    is_sorted_ = true;
-  }
+  sort();
   const auto file = files_.find(std::string(event::normalisedPath(pathOf(event))));
   if (file == files_.end()) return 0;
   auto found = stretches_.find({process, thread, file->second, operationOf(*event.row)});
@@ -69,18 +98,9 @@ int StepPhases::phaseOf(std::size_t process, std::uint32_t thread, std::uint64_t
     found = stretches_.find({process, thread, file->second, std::nullopt});
   }
   if (found == stretches_.end()) return 0;
+  if (const Stretch* stretch = around(found->second, step)) return stretch->phase;
   const std::vector<Stretch>& narrow = found->second.narrow;
   const Stretch* const before = at(narrow, step);
-  if (before != nullptr && step <= before->last) return before->phase;
-  // The shortest of the wide ones that the step is in.
-  const Stretch* wide = nullptr;
-  for (const Stretch& stretch : found->second.wide) {
-    if (stretch.first > step) break;
-    const bool is_shorter =
-        wide == nullptr || stretch.last - stretch.first < wide->last - wide->first;
-    if (step <= stretch.last && is_shorter) wide = &stretch;
-  }
-  if (wide != nullptr) return wide->phase;
   const Stretch* next = before == nullptr ? (narrow.empty() ? nullptr : narrow.data()) : before + 1;
   if (next == narrow.data() + narrow.size()) next = nullptr;
   const Stretch* const first = comesAfterData(*event.row) ? before : next;
@@ -92,21 +112,21 @@ int StepPhases::phaseOf(std::size_t process, std::uint32_t thread, std::uint64_t
 int PhasesOfThread::at(std::uint64_t step, const event::Event& event) {
   step_ = step + 1;
   requests_.take(event);
-  const bool is_io = calls::isIo(*event.row) || calls::isMpiIo(*event.row);
-  if (is_io) {
-    const int phase = phases_.phaseOf(process_, thread_, step, event);
+  int phase = 0;
+  if (calls::isIo(*event.row) || calls::isMpiIo(*event.row)) {
+    phase = phases_.phaseOf(process_, thread_, step, event);
     if (calls::isMpiIo(*event.row)) {
       const std::int64_t request = event::argumentOf(event, calls::Role::kRequest);
       if (request > 0) phase_of_request_[static_cast<std::uint64_t>(request)] = phase;
     }
-    return phase;
+  } else {
+    for (const std::uint64_t request : requests_.done()) {
+      const auto found = phase_of_request_.extract(request);
+      if (!found.empty() && phase == 0) phase = found.mapped();
+    }
   }
-  int phase = 0;
-  for (const std::uint64_t request : requests_.done()) {
-    const auto found = phase_of_request_.extract(request);
-    if (!found.empty() && phase == 0) phase = found.mapped();
-  }
-  return phase;
+  if (phase != 0 || !event::isOfStorage(event)) return phase;
+  return phases_.metadataPhaseOf(process_, thread_, step);
 }
 
 }  // namespace omnio::phases

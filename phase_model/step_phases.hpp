@@ -1,6 +1,7 @@
 // The phase that each step of an application belongs to: reads and writes to the phase that they
 // make, and the other calls on a file to that of the reads and writes that they prepare (open,
-// seek, set a view) or end (sync, close).
+// seek, set a view) or end (sync, close). Calls on files and names without data belong to a
+// metadata phase.
 //
 // A step is a call that a reader at the layer of MPI gives (tracefile::IoReader): of a thread the
 // n-th, from 0.
@@ -21,6 +22,9 @@
 
 namespace omnio::phases {
 
+// The file that the call is about, also where it failed; empty: there is none.
+std::string_view pathOf(const event::Event& event);
+
 class StepPhases {
  public:
   // The steps `first` to `last` of a thread of a process that do one of these operations on a file
@@ -30,10 +34,17 @@ class StepPhases {
            const std::vector<model::Operation>& operations, std::uint64_t first, std::uint64_t last,
            int phase);
 
-  // 0: none. The event is that of the step; one that waits for requests has no file, and is not of
-  // a phase by itself.
+  // The calls of a thread from step `first` to `last` that are of no data phase are of this
+  // metadata phase. Such stretches of a thread do not overlap.
+  void addMetadata(std::size_t process, std::uint32_t thread, std::uint64_t first,
+                   std::uint64_t last, int phase);
+
+  // The data phase; 0: none. The event is that of the step; one that waits for requests has no
+  // file, and is not of a phase by itself.
   int phaseOf(std::size_t process, std::uint32_t thread, std::uint64_t step,
               const event::Event& event) const;
+  // The metadata phase of a call on storage that is of no data phase; 0: none.
+  int metadataPhaseOf(std::size_t process, std::uint32_t thread, std::uint64_t step) const;
 
  private:
   struct Stretch {
@@ -50,7 +61,13 @@ class StepPhases {
   // move no data.
   using Key = std::tuple<std::size_t, std::uint32_t, std::size_t, std::optional<model::Operation>>;
 
+  // Of metadata.
+  static constexpr std::size_t kNoFile = ~std::size_t{0};
+
   static const Stretch* at(const std::vector<Stretch>& stretches, std::uint64_t step);
+  // The shortest stretch that the step is in.
+  static const Stretch* around(const Stretches& stretches, std::uint64_t step);
+  void sort() const;
 
   std::unordered_map<std::string, std::size_t> files_;  // by path
   mutable std::map<Key, Stretches> stretches_;

@@ -220,5 +220,52 @@ TEST(Growth, EveryFourthRankStaysEveryFourth) {
   EXPECT_EQ(grown->phases[0].ranks, (std::vector<int>{0, 4, 8, 12, 16, 20, 24, 28}));
 }
 
+// Each rank makes `files` files in a directory of its own.
+PhaseModel metadataOfRanks(int ranks, std::uint64_t files) {
+  PhaseModel model;
+  model.processes = ranks;
+  model.files = {{.path = "/data/rank.{rank}", .shared = false, .directory = true}};
+  model::Phase phase;
+  phase.ranks.resize(static_cast<std::size_t>(ranks));
+  std::iota(phase.ranks.begin(), phase.ranks.end(), 0);
+  phase.interface = model::Interface::kPosix;
+  const std::uint64_t all = files * static_cast<std::uint64_t>(ranks);
+  phase.calls = {{"close", all}, {"open", all}};
+  phase.metadata = {
+      .operations = 2 * all, .creates = all, .directories = static_cast<std::uint64_t>(ranks)};
+  model.phases = {phase};
+  return model;
+}
+
+TEST(Growth, MetadataCallsGrowWithTheRanks) {
+  for (const auto& models : {std::vector{metadataOfRanks(2, 10), metadataOfRanks(4, 10)},
+                             std::vector{metadataOfRanks(4, 10)}}) {
+    const auto grown = growModel(models, 4096, Scaling::kWeak);
+    ASSERT_TRUE(grown) << grown.failure().sentence;
+    PhaseModel wanted = metadataOfRanks(4096, 10);
+    wanted.left_out = grown->left_out;
+    EXPECT_EQ(jsonOf(*grown), jsonOf(wanted));
+  }
+  const auto strong =
+      growModel({metadataOfRanks(2, 40), metadataOfRanks(4, 20)}, 8, Scaling::kStrong);
+  ASSERT_TRUE(strong) << strong.failure().sentence;
+  EXPECT_EQ(strong->phases[0].metadata.operations, 160U);
+  EXPECT_EQ(strong->phases[0].metadata.directories, 8U);
+}
+
+TEST(Growth, MetadataCallsThatDoNotScaleAreRefused) {
+  EXPECT_EQ(refusal({metadataOfRanks(2, 10), metadataOfRanks(4, 20)}, 8),
+            "phase 1 (/data/rank.{rank}): the number of its close calls is 20 with 2 processes and "
+            "80 with 4, and that does not say what it is with 8");
+  EXPECT_EQ(refusal({metadataOfRanks(2, 10), metadataOfRanks(4, 10)}, 8, Scaling::kStrong),
+            "phase 1 (/data/rank.{rank}): it does not scale strongly: 20 calls of close with 2 "
+            "processes, and 40 with 4");
+  PhaseModel some = metadataOfRanks(4, 10);
+  some.phases[0].ranks = {0};
+  EXPECT_EQ(refusal({some}, 8),
+            "phase 1 (/data/rank.{rank}): only some of the 4 processes take part, and what they do "
+            "may be a matter of their number; a model of another number of processes decides it");
+}
+
 }  // namespace
 }  // namespace omnio::phases
