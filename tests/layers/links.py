@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Every link of a document to a file of the project, or to a heading of a page, leads somewhere."""
+"""Every link of a document to a file of the project, or to a heading of a page, leads somewhere, and
+decisions are numbered from 1 without a gap and without a number that two of them have."""
 
 import pathlib
 import re
@@ -64,6 +65,11 @@ class Links(unittest.TestCase):
             pages += sorted((ROOT / folder).rglob("*.md"))
         self.assertGreater(len(pages), 30)
         self.assertEqual(broken_links(ROOT, pages), [])
+
+    def test_decisions_have_numbers_of_their_own(self):
+        names = sorted(page.name for page in (ROOT / "docs/decisions").glob("*.md"))
+        self.assertEqual([name[:5] for name in names],
+                         [f"{number:04}-" for number in range(1, len(names) + 1)])
 
     def test_headings_have_the_names_that_pages_give_them(self):
         text = "# `log`, and `--mpi`\n```\n# code\n```\n## Again\n## Again\n## [A](b.md) link\n"
