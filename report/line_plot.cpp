@@ -17,7 +17,9 @@ constexpr double kPlotWidth = 640;
 constexpr double kPlotHeight = 300;
 constexpr double kPlotLeft = 56;
 constexpr double kPlotRight = 16;
-constexpr double kPlotTop = 52;  // the title and the legend
+constexpr double kPlotTop = 52;  // the title and a row of the legend
+constexpr double kLegendRow = 18;
+constexpr double kLegendSample = 24;
 constexpr double kPlotBottom = 44;
 constexpr double kTickSize = 4;
 
@@ -52,10 +54,37 @@ Svg::Attributes strokeOf(const LineStyle& style, double width) {
   return stroke;
 }
 
+struct LegendPlace {
+  double left = 0;
+  std::size_t row = 0;
+};
+
+double legendWidth(std::string_view name) { return kLegendSample + 5 + textWidth(name); }
+
+// Entries from left to right, in as many rows as they take.
+std::vector<LegendPlace> legendOf(const std::vector<PlotLine>& lines) {
+  constexpr double kGap = 18;
+  std::vector<LegendPlace> places;
+  LegendPlace next{.left = kPlotLeft};
+  for (std::size_t i = 0; i < std::min(lines.size(), kLineStyles.size()); ++i) {
+    const double width = legendWidth(lines[i].name);
+    const bool is_first = next.left == kPlotLeft;
+    if (!is_first && next.left + width > kPlotWidth - kPlotRight) {
+      next = {.left = kPlotLeft, .row = next.row + 1};
+    }
+    places.push_back(next);
+    next.left += width + kGap;
+  }
+  return places;
+}
+
 class LineDrawing {
  public:
   explicit LineDrawing(const LinePlot& plot)
-      : plot_(plot), svg_(kPlotWidth, kPlotHeight, plot.title, plot.value_axis + " over time") {
+      : plot_(plot),
+        legend_(legendOf(plot.lines)),
+        more_rows_(legend_.empty() ? 0 : kLegendRow * static_cast<double>(legend_.back().row)),
+        svg_(kPlotWidth, kPlotHeight + more_rows_, plot.title, plot.value_axis + " over time") {
     std::size_t bins = 1;
     for (const PlotLine& line : plot.lines) bins = std::max(bins, line.values.size());
     seconds_ = static_cast<double>(bins) * plot.bin_s;
@@ -64,9 +93,8 @@ class LineDrawing {
   std::string draw() {
     svg_.text(kPlotLeft, 18, plot_.title);
     axes();
-    double at = kPlotLeft;
-    for (std::size_t i = 0; i < plot_.lines.size() && i < kLineStyles.size(); ++i) {
-      at = legend(plot_.lines[i].name, kLineStyles[i], at);
+    for (std::size_t i = 0; i < legend_.size(); ++i) {
+      legend(plot_.lines[i].name, kLineStyles[i], legend_[i]);
       line(plot_.lines[i], kLineStyles[i]);
     }
     return svg_.finish();
@@ -77,7 +105,8 @@ class LineDrawing {
     return kPlotLeft + seconds / seconds_ * (kPlotWidth - kPlotLeft - kPlotRight);
   }
   double y(double value) const {
-    return kPlotHeight - kPlotBottom - value / plot_.most * (kPlotHeight - kPlotTop - kPlotBottom);
+    const double bottom = kPlotHeight + more_rows_ - kPlotBottom;
+    return bottom - value / plot_.most * (kPlotHeight - kPlotTop - kPlotBottom);
   }
 
   void axes() {
@@ -93,18 +122,19 @@ class LineDrawing {
     }
     svg_.line(kPlotLeft, y(0), kPlotWidth - kPlotRight, y(0), kAxisColour);
     svg_.line(kPlotLeft, y(0), kPlotLeft, y(plot_.most), kAxisColour);
-    svg_.text((kPlotLeft + kPlotWidth - kPlotRight) / 2, kPlotHeight - 8, "time (s)",
-              Anchor::kMiddle);
+    svg_.text((kPlotLeft + kPlotWidth - kPlotRight) / 2, kPlotHeight + more_rows_ - 8,
+              "time (s)", Anchor::kMiddle);
     svg_.verticalText(14, (y(0) + y(plot_.most)) / 2, plot_.value_axis);
   }
 
-  double legend(std::string_view name, const LineStyle& style, double at) {
-    constexpr double kSample = 24;
+  void legend(std::string_view name, const LineStyle& style, const LegendPlace& place) {
+    const double y = 34 + kLegendRow * static_cast<double>(place.row);
     Svg::Attributes path = strokeOf(style, 2);
-    path.emplace_back("d", fmt::format("M{} 34H{}", svgNumber(at), svgNumber(at + kSample)));
+    path.emplace_back("d", fmt::format("M{} {}H{}", svgNumber(place.left), svgNumber(y),
+                                       svgNumber(place.left + kLegendSample)));
     svg_.add("path", path);
-    svg_.text(at + kSample + 5, 38, name);
-    return at + kSample + 5 + textWidth(name) + 18;
+    const double room = kPlotWidth - place.left - kLegendSample - 5;
+    svg_.text(place.left + kLegendSample + 5, y + 4, textWithin(name, room));
   }
 
   // Bins without a value make gaps.
@@ -131,6 +161,8 @@ class LineDrawing {
   }
 
   const LinePlot& plot_;
+  const std::vector<LegendPlace> legend_;
+  const double more_rows_;  // of the legend, beside the first
   Svg svg_;
   double seconds_ = 1;
 };

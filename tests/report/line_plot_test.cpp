@@ -1,0 +1,75 @@
+#include "report/line_plot.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "report/svg.hpp"
+
+namespace omnio::report {
+namespace {
+
+constexpr double kWidth = 640;
+
+struct DrawnText {
+  double x = 0;
+  double y = 0;
+  std::string text;
+};
+
+double numberBehind(const std::string& svg, const std::string& name, std::size_t from) {
+  return std::strtod(svg.c_str() + svg.find(name, from) + name.size(), nullptr);
+}
+
+// Texts that begin at their x: not those that end there or have their middle there.
+std::vector<DrawnText> textsOf(const std::string& svg) {
+  std::vector<DrawnText> found;
+  for (std::size_t at = svg.find("<text "); at != std::string::npos;
+       at = svg.find("<text ", at + 1)) {
+    const std::size_t begin = svg.find('>', at) + 1;
+    if (svg.substr(at, begin - at).find("text-anchor") != std::string::npos) continue;
+    found.push_back({.x = numberBehind(svg, "x=\"", at),
+                     .y = numberBehind(svg, "y=\"", at),
+                     .text = svg.substr(begin, svg.find("</text>", begin) - begin)});
+  }
+  return found;
+}
+
+LinePlot plotOf(const std::vector<std::string>& names) {
+  LinePlot plot{.title = "Hit ratio", .value_axis = "hit ratio (%)", .lines = {}};
+  for (const std::string& name : names) plot.lines.push_back({.name = name, .values = {50, 60}});
+  return plot;
+}
+
+TEST(LinePlot, LegendStaysWithinThePicture) {
+  // The names that omnio predict gives, and two that no row has room for.
+  const std::vector<std::vector<std::string>> sets = {
+      {"grammar", "same as last", "contiguous", "access patterns", "kernel's read-ahead"},
+      {std::string(120, 'W'), "short", std::string(60, 'W'), "a", "b"},
+      {"one"}};
+  for (const std::vector<std::string>& names : sets) {
+    const std::vector<DrawnText> texts = textsOf(svgOf(plotOf(names)));
+    ASSERT_EQ(texts.size(), names.size() + 1);  // the title
+    for (const DrawnText& text : texts) {
+      EXPECT_LE(text.x + textWidth(text.text), kWidth) << text.text;
+    }
+    for (std::size_t i = 2; i < texts.size(); ++i) {
+      const DrawnText& before = texts[i - 1];
+      const bool is_below = texts[i].y > before.y;
+      EXPECT_TRUE(is_below || texts[i].x > before.x + textWidth(before.text)) << texts[i].text;
+    }
+  }
+}
+
+TEST(LinePlot, ThePictureGrowsByTheRowsOfItsLegend) {
+  const auto heightOf = [](const std::string& svg) {
+    return numberBehind(svg, "viewBox=\"0 0 640 ", 0);
+  };
+  EXPECT_EQ(heightOf(svgOf(plotOf({"one", "two"}))), 300);
+  EXPECT_EQ(heightOf(svgOf(plotOf({std::string(40, 'W'), std::string(40, 'W'), "c"}))), 318);
+}
+
+}  // namespace
+}  // namespace omnio::report
