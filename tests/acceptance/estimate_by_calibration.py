@@ -6,6 +6,7 @@ files, asynchronous I/O and calls of MPI-IO; and bad input, one sentence each.
 import json
 import os
 
+from calibration_testing import calibration, written
 from omnio_testing import (Checks, WorkDirectory, emptied, environment, mpirun, omnio, program, run,
                            trace)
 
@@ -13,56 +14,6 @@ RANKS, ROUNDS, BLOCKS, BLOCK = 2, 4, 8, 64 * 1024
 # Nanoseconds, whatever the size and the number of processes; no two sums of few are alike.
 TIMES = {"read": 1_000_003, "write": 2_000_029, "fsync": 5_000_167, "fdatasync": 7_000_311,
          "close": 110_017, "open": 230_003, "create": 470_021, "stat": 890_011}
-
-
-def cell(operation, size, processes, order="none", files="own", **more):
-    """With 40 accesses, in two rounds."""
-    time, count = TIMES[operation], 20
-    low = 1 << (time.bit_length() - 4)  # the width of a class of the histogram
-    runs = []
-    for number in range(2):
-        one = {"round": number, "process": 0, "begin_ns": number}
-        if order != "none":
-            one |= {"offset": 0, "stride": size}
-        runs.append(one | {"times_ns": [time] * count})
-    return {"operation": operation, "order": order, "files": files, **more, "bytes": size,
-            "processes": processes,
-            "all": {"accesses": 2 * count, "total_ns": 2 * count * time, "least_ns": time,
-                    "most_ns": time, "squares_ns2": 0,
-                    "histogram": [[time // low * low, 2 * count]]},
-            "runs": runs}
-
-
-def calibration(without=(), cache="cached"):
-    cells = []
-    for operation, extends in (("read", {}), ("write", {}), ("write", {"extends": True})):
-        for size in (1, 4096, 1 << 20):
-            for processes in (1, 2):
-                cells.append(cell(operation, size, processes, "sequential", **extends))
-    for operation in ("fsync", "fdatasync", "close", "open", "create", "stat"):
-        sizes = (0, 4096, 1 << 24) if operation in ("fsync", "fdatasync", "close") else (0,)
-        ways = [("own", (1, 2), {}), ("shared", (2,), {})]
-        if operation == "fsync":
-            ways.insert(1, ("own", (1, 2), {"new": True}))
-        cells += [cell(operation, size, processes, files=files, **more)
-                  for files, counts, more in ways for size in sizes for processes in counts]
-    return {"format": "omnio-calibration", "version": 1, "tool": "a test",
-            "date": "2026-11-27T11:00:00Z",
-            "target": {"path": "/scratch", "file_system": "ext4", "mount": "/scratch ext4 /dev/sda1",
-                       "size_bytes": 1 << 40, "host": "node1", "kernel": "Linux 6", "processors": 2,
-                       "memory_bytes": 1 << 36},
-            "cache": {"state": cache, "automatic": False, "checks": 0},
-            "seed": 1, "budget_ns": 10**12, "spent_ns": 10**12, "reserved_ns": 0, "sessions": 1,
-            "rounds": 2, "processes": 2, "accesses": 40, "largest_bytes": 1 << 20,
-            "shared_file_bytes": 0, "own_file_bytes": 1 << 24, "clock_ns": 0, "references": [],
-            "cells": [each for each in cells if each["operation"] not in without], "unreached": []}
-
-
-def written(work, name, document):
-    path = os.path.join(work, name)
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump(document, file)
-    return path
 
 
 def estimate(*words):
@@ -188,16 +139,16 @@ def checkLayers(checks, work, measured):
 def checkBadInput(checks, work, schedule, measured):
     bad = written(work, "bad.json", {"format": "omnio-schedule", "version": 1})
     checkRefused(checks, "another format", (schedule, "--calibration", bad), "not a calibration")
-    few = calibration()
+    few = calibration(TIMES)
     few["cells"] = few["cells"][:1]
     checkRefused(checks, "few points",
                  (schedule, "--calibration", written(work, "few.json", few)), "too little")
     checkRefused(checks, "another state", (schedule, "--calibration", measured, "--cache", "direct"),
                  "cache state")
-    direct = written(work, "direct.json", calibration(cache="direct"))
+    direct = written(work, "direct.json", calibration(TIMES, cache="direct"))
     checkRefused(checks, "another state than the calls", (schedule, "--calibration", direct),
                  "without O_DIRECT")
-    reads = written(work, "reads.json", calibration(without=("write",)))
+    reads = written(work, "reads.json", calibration(TIMES, without=("write",)))
     checkRefused(checks, "without writes", (schedule, "--calibration", reads), "no write")
     checkRefused(checks, "no schedule", (measured, "--calibration", measured), "neither")
     checkRefused(checks, "no file", (os.path.join(work, "none"), "--calibration", measured),
@@ -218,7 +169,7 @@ def main():
         checks.equal(done.status, 0, "recording")
         schedule = os.path.join(work, "app.json")
         checks.equal(run([omnio(), "preprocess", recorded, "-o", schedule]).status, 0, "preprocess")
-        measured = written(work, "cal.json", calibration())
+        measured = written(work, "cal.json", calibration(TIMES))
         total = ROUNDS * (TIMES["create"] + BLOCKS * TIMES["write"] + TIMES["fsync"] +
                           TIMES["close"]) / 1e9
         with checks.case("estimate"):
