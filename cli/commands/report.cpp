@@ -135,7 +135,7 @@ int runReport(const ReportOptions& options) {
     const base::Result<std::size_t> bytes =
         writePage(options.output, report::PageKind::kReport, report::jsonOf(*trace, data));
     if (!bytes) return fail(bytes.failure());
-    said += fmt::format("{}: {} KiB, for any browser\n", base::printable(options.output),
+    said += fmt::format("{}: an HTML page of {} KiB\n", base::printable(options.output),
                         (*bytes + 1023) / 1024);
   }
   if (!options.figures.empty()) {
