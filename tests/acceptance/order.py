@@ -77,7 +77,7 @@ def main():
     with WorkDirectory() as work:
         for name, ((binary, *_), _) in PROGRAMS.items():
             if program(binary) is None:
-                print(f"LEFT OUT {name}: {binary} was not built", flush=True)
+                checks.skip(name, f"{binary} was not built")
                 continue
             with checks.case(name):
                 checkProgram(checks, work, name, replays)

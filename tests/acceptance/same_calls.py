@@ -180,7 +180,7 @@ def main():
             if sys.argv[1:] and case.name not in sys.argv[1:]:
                 continue
             if None in case.words:
-                print(f"skipped: {case.name} is not here")
+                checks.skip(case.name, "its program is not here")
                 continue
             for library, settings in case.libraries.items():
                 check(checks, work, case, library, settings)
