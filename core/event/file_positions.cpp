@@ -67,9 +67,9 @@ void change(const Event& event, OpenFile& file, FileSize& size) {
       return;
     }
     size.reaches(saturatingSum(argumentOf(event, Role::kOffset), argumentOf(event, Role::kLength)));
-  } else if (calls::has(*event.row, Role::kCommand) &&
-             argumentOf(event, Role::kCommand) == F_SETFL) {
-    file.appends = (argumentOf(event, Role::kNumber) & O_APPEND) != 0;
+  } else if (const auto flags = flagsSet(*event.row, argumentOf(event, Role::kCommand),
+                                         argumentOf(event, Role::kNumber))) {
+    file.appends = (*flags & O_APPEND) != 0;
   }
 }
 
@@ -87,19 +87,29 @@ Transfer moveBy(const Event& event, OpenFile& file, FileSize& size) {
 
 }  // namespace
 
+int openFlags(const calls::Row& row, std::int64_t flags, std::string_view mode) {
+  if (row.plain == CallId::creat) return O_CREAT | O_WRONLY | O_TRUNC;
+  if (row.plain == CallId::opendir) return O_RDONLY | O_DIRECTORY;
+  if (calls::has(row, Role::kPathTemplate)) return O_CREAT | O_EXCL | O_RDWR;
+  if (!calls::has(row, Role::kOpenMode)) return static_cast<int>(flags);
+  const bool plus = mode.find('+') != std::string_view::npos;
+  int said = plus ? O_RDWR : O_WRONLY;
+  if (mode.starts_with('w')) said |= O_CREAT | O_TRUNC;
+  if (mode.starts_with('a')) said |= O_CREAT | O_APPEND;
+  if (mode.starts_with('r') && !plus) said = O_RDONLY;
+  if (mode.find('x') != std::string_view::npos) said |= O_EXCL;
+  return said;
+}
+
 int openFlags(const Event& event) {
-  if (event.row->plain == CallId::creat) return O_CREAT | O_WRONLY | O_TRUNC;
-  if (event.row->plain == CallId::opendir) return O_RDONLY | O_DIRECTORY;
-  if (calls::has(*event.row, Role::kPathTemplate)) return O_CREAT | O_EXCL | O_RDWR;
   const int mode = calls::indexOf(*event.row, Role::kOpenMode);
-  if (mode < 0) return static_cast<int>(argumentOf(event, Role::kFlags));
-  const std::string_view type = event.texts[static_cast<std::size_t>(mode)].raw;
-  const bool plus = type.find('+') != std::string_view::npos;
-  int flags = plus ? O_RDWR : O_WRONLY;
-  if (type.starts_with('w')) flags |= O_CREAT | O_TRUNC;
-  if (type.starts_with('a')) flags |= O_CREAT | O_APPEND;
-  if (type.starts_with('r') && !plus) flags = O_RDONLY;
-  if (type.find('x') != std::string_view::npos) flags |= O_EXCL;
+  return openFlags(*event.row, argumentOf(event, Role::kFlags),
+                   mode < 0 ? std::string_view() : event.texts[static_cast<std::size_t>(mode)].raw);
+}
+
+std::optional<std::int64_t> flagsSet(const calls::Row& row, std::int64_t command,
+                                     std::int64_t flags) {
+  if (!calls::has(row, Role::kCommand) || command != F_SETFL) return {};
   return flags;
 }
 

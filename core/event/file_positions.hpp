@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "core/event/event.hpp"
 
@@ -48,8 +49,14 @@ struct Transfer {
   }
 };
 
-// Flags that a call asks of open, also where a stream's mode or the call itself says them.
+// Flags that a call asks of open, also where a stream's mode or the call itself says them. `flags`
+// is the call's argument of that name, `mode` that of fopen and its like.
+int openFlags(const calls::Row& row, std::int64_t flags, std::string_view mode);
 int openFlags(const Event& event);
+
+// The flags that a description has after F_SETFL, by the arguments of the call. Nothing of others.
+std::optional<std::int64_t> flagsSet(const calls::Row& row, std::int64_t command,
+                                     std::int64_t flags);
 
 // Moves the position and the size as the event did. Returns the transfer of a read or write.
 std::optional<Transfer> follow(const Event& event, OpenFile& file, FileSize& size);

@@ -4,6 +4,7 @@
 
 #include "core/calls/words/names.hpp"
 #include "core/event/event.hpp"
+#include "core/event/file_positions.hpp"
 
 namespace omnio::model {
 namespace {
@@ -85,6 +86,16 @@ std::optional<std::string_view> positionKey(const ScheduleEvent& event) {
 
 std::int64_t modeBits(const calls::Row& row) {
   return calls::does(row, calls::Effect::kMakesNode) ? 0177777 : 07777;
+}
+
+int openFlags(const ScheduleEvent& event) {
+  return event::openFlags(*event.row, argumentOf(event, Role::kFlags), event.text);
+}
+
+std::optional<std::int64_t> flagsSet(const ScheduleEvent& event) {
+  if (event.step != Step::kCall || event.failed) return {};
+  return event::flagsSet(*event.row, argumentOf(event, Role::kCommand),
+                         argumentOf(event, Role::kNumber));
 }
 
 std::uint64_t requestOf(const ScheduleEvent& event) {

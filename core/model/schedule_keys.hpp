@@ -71,6 +71,11 @@ std::optional<std::string_view> positionKey(const ScheduleEvent& event);
 // The bits of a mode: permissions, and the type of file where the call makes one of a type.
 std::int64_t modeBits(const calls::Row& row);
 
+// Flags that the call asks of open, and those that F_SETFL gives to the descriptor
+// (core/event/file_positions.hpp).
+int openFlags(const ScheduleEvent& event);
+std::optional<std::int64_t> flagsSet(const ScheduleEvent& event);
+
 // Bytes asked for, from the other members.
 std::uint64_t requestOf(const ScheduleEvent& event);
 

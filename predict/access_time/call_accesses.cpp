@@ -28,10 +28,6 @@ namespace {
 constexpr double kStreamBuffer = 4096;
 constexpr double kPage = 4096;  // of the kernel's cache
 
-bool hasMode(const ScheduleEvent& event, char first) {
-  return event.row->result == calls::Result::kNewStream && event.text.starts_with(first);
-}
-
 enum class Meaning : std::uint8_t { kExact, kAlike };
 
 bool setsLength(const calls::Row& row) {
@@ -229,14 +225,11 @@ void CallAccesses::open(const ScheduleEvent& event) {
   if (event.failed) return add(CellOperation::kStat, event.file);
   FileState* const state = stateOf(event.file);
   const bool is_mpi = event.row->api == calls::Api::kMpi;
-  const auto flags = is_mpi ? std::int64_t{0} : model::argumentOf(event, Role::kFlags);
-  const bool makes = is_mpi || (flags & O_CREAT) != 0 || hasMode(event, 'w') ||
-                     hasMode(event, 'a') || calls::does(*event.row, Effect::kChoosesName) ||
-                     event.row->plain == CallId::creat;
+  const int flags = is_mpi ? O_CREAT : model::openFlags(event);
+  const bool makes = (flags & O_CREAT) != 0 || calls::does(*event.row, Effect::kChoosesName);
   const bool is_new = makes && state != nullptr && !state->exists;
   add(is_new ? CellOperation::kCreate : CellOperation::kOpen, event.file);
-  const bool empties = (flags & O_TRUNC) != 0 || hasMode(event, 'w');
-  if (!is_new && empties && state != nullptr && state->size > 0) {
+  if (!is_new && (flags & O_TRUNC) != 0 && state != nullptr && state->size > 0) {
     add(CellOperation::kFtruncate, event.file);
     cut(event.file, 0);
   }
@@ -251,7 +244,7 @@ void CallAccesses::open(const ScheduleEvent& event) {
   open->file = event.file;
   open->is_direct = (flags & O_DIRECT) != 0;
   open->syncs = (flags & O_DSYNC) != 0;
-  open->appends = (flags & O_APPEND) != 0 || hasMode(event, 'a');
+  open->appends = (flags & O_APPEND) != 0;
 }
 
 void CallAccesses::close(const ScheduleEvent& event) {
@@ -504,6 +497,10 @@ void CallAccesses::metadata(const ScheduleEvent& event) {
     rename(file, event.new_file, (model::argumentOf(event, Role::kFlags) & RENAME_EXCHANGE) != 0);
   } else if (removesName(row)) {
     if (state != nullptr) *state = {};
+  } else if (const auto flags = model::flagsSet(event)) {
+    Open& open = openOf(event.fd);
+    open.appends = (*flags & O_APPEND) != 0;
+    open.is_direct = (*flags & O_DIRECT) != 0;
   }
   // A listing reads many entries at a time: the last call asks the system, as does the first.
   if (row.plain == CallId::readdir && event.result != 0) return;

@@ -127,15 +127,13 @@ const Compiler::MadeRange* Compiler::madeRange(Descriptor descriptor) const {
 
 // Whether what it makes, or the descriptor that it works on, writes at the end of the file.
 bool Compiler::appends(const ScheduleEvent& event) const {
-  const auto slot = static_cast<std::size_t>(event.fd);
-  const bool works_on_one = event.fd != model::kNoDescriptor && slot < appends_by_slot_.size();
-  if (works_on_one && appends_by_slot_[slot]) return true;
+  const std::uint32_t description = descriptionOf(event.fd);
+  if (description != kNoDescription && appends_[description]) return true;
   if (const MadeRange* range = madeRange(event.fd); range != nullptr && range->appends) return true;
   if (event.step == Step::kPreopened) return (event.arguments[0] & O_APPEND) != 0;
   if (event.step != Step::kCall) return false;
-  if (calls::has(*event.row, Role::kOpenMode)) return event.text.starts_with('a');
-  return event.row->api == calls::Api::kPosix && event.row->call_class == calls::Class::kOpen &&
-         (model::argumentOf(event, Role::kFlags) & O_APPEND) != 0;
+  return event.row->api != calls::Api::kMpi && event.row->call_class == calls::Class::kOpen &&
+         (model::openFlags(event) & O_APPEND) != 0;
 }
 
 // The rank of the thread uses the file. All of a rank's threads come together.
@@ -146,20 +144,56 @@ void Compiler::noteUser(std::uint32_t number) {
   if (users.empty() || users.back() != rank) users.push_back(rank);
 }
 
-void Compiler::noteDescriptor(const ScheduleEvent& event, std::uint32_t file, bool appends) {
+void Compiler::noteDescriptor(const ScheduleEvent& event, std::uint32_t file) {
   if (event.new_fd == model::kNoDescriptor) return;
   rank().made = ++made_;
-  noteSlot(static_cast<std::size_t>(event.new_fd), file, appends);
+  noteSlot(static_cast<std::size_t>(event.new_fd), file, descriptionFor(event, appends(event)));
 }
 
-void Compiler::noteSlot(std::size_t slot, std::uint32_t file, bool appends) {
+void Compiler::noteSlot(std::size_t slot, std::uint32_t file, std::uint32_t description) {
   if (slot >= made_ + kSlotsToSpare) return;  // refused at the end of the rank
   if (slot >= file_of_slot_.size()) {
     file_of_slot_.resize(slot + 1, kNoFile);
-    appends_by_slot_.resize(slot + 1, false);
+    description_of_slot_.resize(slot + 1, kNoDescription);
   }
   file_of_slot_[slot] = file;
-  appends_by_slot_[slot] = appends;
+  description_of_slot_[slot] = description;
+}
+
+std::uint32_t Compiler::descriptionOf(Descriptor descriptor) const {
+  const auto slot = static_cast<std::size_t>(descriptor);
+  const bool is_known = descriptor != model::kNoDescriptor && slot < description_of_slot_.size();
+  return is_known ? description_of_slot_[slot] : kNoDescription;
+}
+
+// The description of the descriptor that the event makes: a new one of each open, else that of the
+// descriptor that it works on (dup, fdopen, fork). Two that nothing tells apart do not append.
+std::uint32_t Compiler::descriptionFor(const ScheduleEvent& event, bool appends) {
+  const bool opens = event.step == Step::kPreopened ||
+                     (event.step == Step::kCall && event.row->call_class == calls::Class::kOpen);
+  if (const std::uint32_t known = opens ? kNoDescription : descriptionOf(event.fd);
+      known != kNoDescription) {
+    return known;
+  }
+  appends_.push_back(appends);
+  return static_cast<std::uint32_t>(appends_.size() - 1);
+}
+
+// Whether the description appends from now on, where the event says so: F_SETFL, and fdopen with
+// "a". Threads of a rank come one after the other: a change counts for those that come later.
+std::optional<bool> Compiler::setsAppending(const ScheduleEvent& event) {
+  if (const auto flags = model::flagsSet(event)) return (*flags & O_APPEND) != 0;
+  const bool shares = event.step == Step::kCall && !event.failed &&
+                      calls::has(*event.row, Role::kOpenMode) &&
+                      event.row->call_class != calls::Class::kOpen;
+  if (shares && (model::openFlags(event) & O_APPEND) != 0) return true;
+  return {};
+}
+
+void Compiler::noteFlags(const ScheduleEvent& event) {
+  const std::uint32_t description = descriptionOf(event.fd);
+  if (description == kNoDescription) return;
+  if (const auto appends = setsAppending(event)) appends_[description] = *appends;
 }
 
 // The directory that a path is relative to, where it lies in the tree of the file. A directory that
@@ -209,7 +243,8 @@ Compiler::Complaint Compiler::beginThread(const model::ScheduleThread& thread) {
   if (plan_.threads.empty() || plan_.threads.back().recorded.rank != thread.rank) {
     if (auto complaint = in_place_.endRank(file_of_slot_, plan_.files)) return complaint;
     file_of_slot_.clear();
-    appends_by_slot_.clear();
+    description_of_slot_.clear();
+    appends_.clear();
     made_ranges_.clear();
     made_ = 0;
   }
@@ -250,7 +285,7 @@ Compiler::Complaint Compiler::preopened(const ScheduleEvent& event) {
   opened.offset = event.offset;
   noteUser(opened.file);
   rank().preopened.push_back(opened);
-  noteDescriptor(event, opened.file, appends(event));
+  noteDescriptor(event, opened.file);
   return std::nullopt;
 }
 
@@ -476,10 +511,10 @@ Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
   if (file != kNoFile && event.step == Step::kCall) {
     line_ends_.note(event, file, plan_.files[file]);
   }
-  const bool is_appending = appends(event);
-  added_bytes_.note(event, file, is_appending);
+  noteFlags(event);
+  added_bytes_.note(event, file, appends(event));
   Op op = opOf(event, file);
-  noteDescriptor(event, file, is_appending);
+  noteDescriptor(event, file);
   noteMade(event);
   if (file != kNoFile && event.step == Step::kCall && plan_.files[file].lines &&
       (event.offset >= 0 || event.row->call_class == calls::Class::kWrite)) {

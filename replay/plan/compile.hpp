@@ -76,8 +76,12 @@ class Compiler final : public model::ScheduleSink {
   void noteMade(const model::ScheduleEvent& event);
   void noteNames(const model::ScheduleEvent& event, std::uint32_t file);
   void noteUser(std::uint32_t number);
-  void noteDescriptor(const model::ScheduleEvent& event, std::uint32_t file, bool appends);
-  void noteSlot(std::size_t slot, std::uint32_t file, bool appends);
+  void noteDescriptor(const model::ScheduleEvent& event, std::uint32_t file);
+  void noteSlot(std::size_t slot, std::uint32_t file, std::uint32_t description);
+  std::uint32_t descriptionOf(model::Descriptor descriptor) const;
+  std::uint32_t descriptionFor(const model::ScheduleEvent& event, bool appends);
+  static std::optional<bool> setsAppending(const model::ScheduleEvent& event);
+  void noteFlags(const model::ScheduleEvent& event);
   model::Descriptor directoryFor(model::FileNumber file, model::Descriptor directory) const;
   void noteBase(model::FileNumber file, std::uint16_t lookups, model::Descriptor directory);
   Complaint checkDescriptors() const;
@@ -115,7 +119,9 @@ class Compiler final : public model::ScheduleSink {
   // The files of this rank's descriptors, by slot: calls on a descriptor do not name the file. A
   // descriptor that a later thread of the document makes is not known yet.
   std::vector<std::uint32_t> file_of_slot_;
-  std::vector<bool> appends_by_slot_;
+  static constexpr std::uint32_t kNoDescription = UINT32_MAX;
+  std::vector<std::uint32_t> description_of_slot_;
+  std::vector<bool> appends_;  // by description: descriptors that share one share the flag
   struct MadeRange {
     model::NumberRange slots;
     std::uint32_t file = kNoFile;

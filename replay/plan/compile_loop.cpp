@@ -89,8 +89,10 @@ struct Compiler::LineOfLoop {
   TurnNumber file = constant(kNoFile);  // as fileOf()
   TurnNumber new_fd{};
   bool makes_descriptor = false;
+  TurnNumber fd{};  // of a line that names no file
   bool appends = false;
-  TurnNumber bytes{};  // moved
+  std::optional<bool> sets_appending{};  // of the description of `fd`
+  TurnNumber bytes{};                    // moved
   PassNumbers order{};
   PassNumbers id{};
   bool is_named = false;
@@ -140,6 +142,7 @@ struct Compiler::LineOfLoop {
 bool Compiler::findFiles(LineOfLoop& line, const std::vector<LineOfLoop>& before) const {
   const ScheduleEvent& first = line.first();
   line.appends = appends(first);
+  line.sets_appending = setsAppending(first);
   line.makes_descriptor = first.new_fd != model::kNoDescriptor;
   const auto new_fd = line.line.number([](const ScheduleEvent& event) { return event.new_fd; });
   if (!new_fd) return false;
@@ -151,10 +154,13 @@ bool Compiler::findFiles(LineOfLoop& line, const std::vector<LineOfLoop>& before
   }
   const auto fd = line.line.number([](const ScheduleEvent& event) { return event.fd; });
   if (!fd) return false;
-  for (auto maker = before.rbegin(); maker != before.rend(); ++maker) {
-    if (!maker->makes_descriptor || !(maker->new_fd == *fd)) continue;
-    line.file = maker->file;
-    line.appends = maker->appends;
+  line.fd = *fd;
+  std::optional<bool> appending;  // as a line of the loop has set it
+  for (auto other = before.rbegin(); other != before.rend(); ++other) {
+    if (!appending && other->sets_appending && other->fd == *fd) appending = other->sets_appending;
+    if (!other->makes_descriptor || !(other->new_fd == *fd)) continue;
+    line.file = other->file;
+    line.appends = appending.value_or(other->appends);
     return true;
   }
   const auto file =
@@ -165,11 +171,13 @@ bool Compiler::findFiles(LineOfLoop& line, const std::vector<LineOfLoop>& before
   line.file = *file;
   TurnValues values = line.firstValues();
   ScheduleEvent event = first;
-  return forTurnsWhile(loops, values, [&](const TurnValues& now) {
+  const bool is_one = forTurnsWhile(loops, values, [&](const TurnValues& now) {
     event.fd = model::Descriptor{fd->at(now, line.firstValues())};
     return fileOf(event) == static_cast<std::uint32_t>(file->at(now, line.firstValues())) &&
            appends(event) == line.appends;
   });
+  line.appends = appending.value_or(line.appends);
+  return is_one;
 }
 
 // The ids, and the events that are waited for.
@@ -459,6 +467,14 @@ Compiler::Complaint Compiler::takeLine(LineOfLoop& line, const PassedLoop& passe
   if (writes) noteWrites(line, passed);
   if (is_call && !first.failed) noteEnds(line);
   takeOrder(line);
+  if (line.sets_appending && line.passes <= kMostSlots) {
+    TurnValues of_turn = line.firstValues();
+    ScheduleEvent event = first;
+    model::forEachTurn(model::loopsOf(line.fd, line.path), of_turn, [&](const TurnValues& now) {
+      event.fd = model::Descriptor{line.fd.at(now, line.firstValues())};
+      noteFlags(event);
+    });
+  }
   if (!line.makes_descriptor) return std::nullopt;
   rank().made = made_ += static_cast<std::uint64_t>(line.passes);
   if (line.passes > kMostSlots) {
@@ -472,9 +488,14 @@ Compiler::Complaint Compiler::takeLine(LineOfLoop& line, const PassedLoop& passe
     return std::nullopt;
   }
   TurnValues values = line.firstValues();
+  ScheduleEvent event = first;
   model::forEachTurn(line.path, values, [&](const TurnValues& now) {
+    if (first.fd != model::kNoDescriptor) {
+      event.fd = model::Descriptor{line.fd.at(now, line.firstValues())};
+    }
     noteSlot(static_cast<std::size_t>(line.new_fd.at(now, line.firstValues())),
-             static_cast<std::uint32_t>(line.file.at(now, line.firstValues())), line.appends);
+             static_cast<std::uint32_t>(line.file.at(now, line.firstValues())),
+             descriptionFor(event, line.appends));
   });
   return std::nullopt;
 }

@@ -19,10 +19,7 @@ constexpr std::size_t kMostPiecesWritten = 1 << 18;
 bool empties(const model::ScheduleEvent& event) {
   const calls::Row& row = *event.row;
   if (row.call_class != calls::Class::kOpen || row.api == calls::Api::kMpi) return false;
-  if (calls::has(row, Role::kOpenMode)) return event.text.starts_with('w');
-  // creat has a mode, and no flags.
-  if (!calls::has(row, Role::kFlags)) return calls::has(row, Role::kMode);
-  return (model::argumentOf(event, Role::kFlags) & O_TRUNC) != 0;
+  return (model::openFlags(event) & O_TRUNC) != 0;
 }
 
 std::uint64_t sumOf(std::uint64_t a, std::uint64_t b) {

@@ -1,5 +1,6 @@
 // Loops that stay loops do what their events do that are written out: the same operations, times
 // and plan. The documents are made here, with a generator of numbers for those that are random.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
@@ -11,6 +12,7 @@
 #include <random>
 #include <set>
 #include <sstream>
+#include <string_view>
 
 #include "core/model/schedule_reader.hpp"
 #include "replay/plan/compile.hpp"
@@ -336,6 +338,40 @@ TEST_F(LoopPrograms, OfADescriptorThatOneTurnMakesForAll) {
           R"({"gap":1,"duration":2,"command":"pwrite64","fd":0,"count":500,"offset":"{500*turn}","result":500}]})",
           kTenFiles),
       1, 0);
+}
+
+// Bytes that are appended count where the descriptor has been told to append.
+TEST_F(LoopPrograms, OfDescriptorsThatAreToldToAppend) {
+  const auto fcntl = [](std::string_view fd, int flags) {
+    return fmt::format(
+        R"({{"gap":1,"duration":2,"command":"fcntl","fd":{},"cmd":"F_SETFL","value":{},"result":0}},)",
+        fd, flags);
+  };
+  // In each turn, one that the turn makes.
+  const std::string of_turns =
+      R"({"repeat":10,"body":[)"
+      R"({"gap":2,"duration":3,"command":"open","location":"f.{turn:03}","flags":"O_WRONLY|O_CREAT","mode":"0644","result":"{turn}"},)" +
+      fcntl(R"("{turn}")", O_APPEND) +
+      R"({"repeat":6,"body":[{"gap":1,"duration":2,"command":"write","fd":"{turn2}","count":100,"result":100}]},)"
+      R"({"gap":2,"duration":3,"command":"close","fd":"{turn}","result":0}]})";
+  expectSame(scheduleOf(of_turns, kTenFiles), 1, 1);
+  const Compiled each = compiled(scheduleOf(of_turns, kTenFiles), true, {});
+  for (const PlannedFile& file : each.compiler->plan().files) EXPECT_EQ(file.added_bytes, 600U);
+  // Before the loop, by a duplicate; and in the loop on and off again.
+  const std::string duplicate =
+      R"({"gap":1,"duration":2,"command":"dup","fd":0,"result":1},)" + fcntl("1", O_APPEND);
+  const std::string writes =
+      R"({"repeat":10,"gap":5,"body":[{"gap":1,"duration":2,"command":"write","fd":0,"count":100,"result":100}]})";
+  expectSame(scheduleOf(kOpen + ',' + duplicate + writes, kOneFile), 1, 1);
+  const Compiled all = compiled(scheduleOf(kOpen + ',' + duplicate + writes, kOneFile), true, {});
+  EXPECT_EQ(all.compiler->plan().files.front().added_bytes, 1000U);
+  const std::string by_turns =
+      R"({"repeat":10,"gap":5,"body":[)" + fcntl("0", O_APPEND) +
+      R"({"gap":1,"duration":2,"command":"write","fd":0,"count":7,"result":7},)" + fcntl("0", 0) +
+      R"({"gap":1,"duration":2,"command":"write","fd":0,"count":100,"result":100}]})";
+  expectSame(scheduleOf(kOpen + ',' + by_turns, kOneFile), 1, 1);
+  const Compiled some = compiled(scheduleOf(kOpen + ',' + by_turns, kOneFile), true, {});
+  EXPECT_EQ(some.compiler->plan().files.front().added_bytes, 70U);
 }
 
 TEST_F(LoopPrograms, ThatOnlyTheirEventsTell) {

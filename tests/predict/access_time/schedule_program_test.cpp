@@ -1,6 +1,7 @@
 // What the calls of a schedule access, and that loops are counted as they would be written out.
 #include "predict/access_time/schedule_program.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -90,6 +91,42 @@ TEST_F(ScheduleProgramTest, FollowsLengthsAndNamesThatMpiChanges) {
   EXPECT_EQ(accessesOf(program),
             "create; write 8192 sequential extends; ftruncate; write 8192 sequential extends; "
             "close 16384; unlink; create");
+}
+
+TEST_F(ScheduleProgramTest, CreatEmptiesAFileAsOpenDoes) {
+  const auto accessesBy = [this](const char* again) {
+    return accessesOf(read(
+        scheduleOf({Events().open("a", 0).write(0, 0, 8192).put(again).write(1, 0, 4096).text()})));
+  };
+  const std::string wanted =
+      "create; write 8192 sequential extends; open; ftruncate; write 4096 sequential extends";
+  EXPECT_EQ(accessesBy(R"("command":"creat","location":"a","mode":"0644","result":1)"), wanted);
+  EXPECT_EQ(
+      accessesBy(
+          R"("command":"open","location":"a","flags":"O_WRONLY|O_CREAT|O_TRUNC","mode":"0644","result":1)"),
+      wanted);
+}
+
+TEST_F(ScheduleProgramTest, FcntlTurnsAppendingOnAndOff) {
+  const std::string write = R"("command":"write","fd":{},"count":4096,"result":4096)";
+  const auto writes = [&write](int fd) {
+    return std::string(write).replace(write.find("{}"), 2, std::to_string(fd));
+  };
+  const auto set = [](int flags) {
+    return fmt::format(R"("command":"fcntl","fd":0,"cmd":"F_SETFL","value":{},"result":0)", flags);
+  };
+  const Program program = read(scheduleOf({Events()
+                                               .open("a", 0)
+                                               .write(0, 0, 16384)
+                                               .put(R"("command":"dup","fd":0,"result":1)")
+                                               .put(set(O_APPEND))
+                                               .put(writes(1))
+                                               .put(set(0))
+                                               .write(0, 0, 4096)
+                                               .text()}));
+  EXPECT_EQ(accessesOf(program),
+            "create; write 16384 sequential extends; write 4096 sequential extends; "
+            "write 4096 random");
 }
 
 TEST_F(ScheduleProgramTest, KnowsWhichReadsAreTheFirstOfNewData) {
