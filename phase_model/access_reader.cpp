@@ -267,7 +267,8 @@ std::vector<std::string> sentencesOf(const Doubts& doubts, const event::PathTabl
 }
 
 ReadRank readAccesses(const std::vector<const tracefile::Process*>& processes, int rank,
-                      const mpi::MpiSharedOffsets& shared, event::PathTable& paths, Doubts& doubts,
+                      const mpi::MpiSharedOffsets& shared, event::PathTable& paths,
+                      tracefile::FileNames& names, Doubts& doubts,
                       const std::function<void(const Access&)>& take) {
   ReadRank outcome;
   RankReader rank_reader(processes, rank, shared, paths, doubts, take);
@@ -286,6 +287,7 @@ ReadRank readAccesses(const std::vector<const tracefile::Process*>& processes, i
   }
   while (const event::Event* event = events.next()) {
     const Source& source = sources[events.source()];
+    names.take(*source.process, *event);
     if (event->depth > 0) {
       rank_reader.readBelow(source, *event);
       continue;

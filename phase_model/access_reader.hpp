@@ -13,6 +13,7 @@
 #include "core/event/event.hpp"
 #include "core/model/phase_model.hpp"
 #include "core/mpi/shared_offsets.hpp"
+#include "core/tracefile/file_names.hpp"
 #include "core/tracefile/trace.hpp"
 #include "phase_model/byte_places.hpp"
 
@@ -73,9 +74,10 @@ struct ReadRank {
 
 // Passes on each access of the processes, which are those of one rank, as of `rank`. Only the
 // application's own calls count: what MPI-IO does through POSIX is part of the MPI call.
-// `shared` is of all ranks.
+// `shared` is of all ranks, `names` takes every event.
 ReadRank readAccesses(const std::vector<const tracefile::Process*>& processes, int rank,
-                      const mpi::MpiSharedOffsets& shared, event::PathTable& paths, Doubts& doubts,
+                      const mpi::MpiSharedOffsets& shared, event::PathTable& paths,
+                      tracefile::FileNames& names, Doubts& doubts,
                       const std::function<void(const Access&)>& take);
 
 }  // namespace omnio::phases

@@ -22,11 +22,11 @@ namespace {
 // Adds a note on what processes of no rank (the launcher, a shell around the ranks) read and wrote.
 void addProcessesWithoutRank(const std::vector<const tracefile::Process*>& processes,
                              const mpi::MpiSharedOffsets& shared, event::PathTable& paths,
-                             std::vector<std::string>& left_out) {
+                             tracefile::FileNames& names, std::vector<std::string>& left_out) {
   std::uint64_t accesses = 0;
   std::uint64_t bytes = 0;
   Doubts doubts;
-  readAccesses(processes, -1, shared, paths, doubts, [&](const Access& access) {
+  readAccesses(processes, -1, shared, paths, names, doubts, [&](const Access& access) {
     ++accesses;
     bytes += access.bytes;
   });
@@ -61,8 +61,8 @@ void ModelBuilder::endRank(const Threads& threads) {
   rank_.reset();
 }
 
-void ModelBuilder::finish(const event::PathTable& paths, std::int64_t origin_ns,
-                          model::PhaseModel& model, StepPhases* steps) {
+void ModelBuilder::finish(const event::PathTable& paths, const std::vector<event::FileId>& standing,
+                          std::int64_t origin_ns, model::PhaseModel& model, StepPhases* steps) {
   // Files in the order in which the application came to them.
   std::stable_sort(laps_.begin(), laps_.end(), [](const Lap& a, const Lap& b) {
     return a.operations.front().begin_ns < b.operations.front().begin_ns;
@@ -71,10 +71,10 @@ void ModelBuilder::finish(const event::PathTable& paths, std::int64_t origin_ns,
   std::vector<TouchedFile> touched;
   std::vector<std::size_t> touched_by_lap;
   for (const Lap& lap : laps_) {
-    const auto [place, is_new] = index.try_emplace(lap.file, touched.size());
-    if (is_new) {
-      touched.push_back({.path = base::printable(paths.path(lap.file)), .ranks = {}});
-    }
+    const auto number = static_cast<std::size_t>(lap.file);
+    const event::FileId file_id = number < standing.size() ? standing[number] : lap.file;
+    const auto [place, is_new] = index.try_emplace(file_id, touched.size());
+    if (is_new) touched.push_back({.path = base::printable(paths.path(file_id)), .ranks = {}});
     TouchedFile& file = touched[place->second];
     file.ranks.insert(lap.rank);
     for (const Pattern& pattern : lap.operations) {
@@ -142,6 +142,7 @@ base::Result<MadeModel> makePhaseModel(const tracefile::Trace& trace, const Opti
   }
   const mpi::MpiSharedOffsets shared(all);
   event::PathTable paths;
+  tracefile::FileNames names(paths);
   Doubts doubts;
   ModelBuilder builder(options);
   std::uint64_t undecodable = 0;
@@ -149,7 +150,7 @@ base::Result<MadeModel> makePhaseModel(const tracefile::Trace& trace, const Opti
   const base::ProgressStage stage("finding the phases", "events", trace.storedEvents());
   for (const auto& [rank, processes] : ranks) {
     builder.beginRank(rank);
-    const ReadRank read = readAccesses(processes, rank, shared, paths, doubts,
+    const ReadRank read = readAccesses(processes, rank, shared, paths, names, doubts,
                                        [&builder](const Access& access) { builder.add(access); });
     ModelBuilder::Threads threads = read.threads;
     for (auto& [process, thread] : threads) {
@@ -164,12 +165,15 @@ base::Result<MadeModel> makePhaseModel(const tracefile::Trace& trace, const Opti
     }
   }
   addWholeness(trace, undecodable, model);
-  builder.finish(paths, origin_ns.value_or(0), model, &made.steps);
+  // They may have renamed and removed files of the ranks.
+  std::vector<std::string> without;
+  addProcessesWithoutRank(without_rank, shared, paths, names, without);
+  builder.finish(paths, names.standing(), origin_ns.value_or(0), model, &made.steps);
   for (std::string& sentence : sentencesOf(doubts, paths)) {
     model.left_out.push_back(std::move(sentence));
   }
   measureIo(trace, origin_ns.value_or(0), options.longest_gap, made.steps, model);
-  addProcessesWithoutRank(without_rank, shared, paths, model.left_out);
+  for (std::string& sentence : without) model.left_out.push_back(std::move(sentence));
   return made;
 }
 

@@ -41,9 +41,10 @@ class ModelBuilder {
   void endRank(const Threads& threads = {});
 
   // Fills in files and phases, and what of `left_out` concerns them. Paths are those of the
-  // accesses' files; times count from `origin_ns`.
-  void finish(const event::PathTable& paths, std::int64_t origin_ns, model::PhaseModel& model,
-              StepPhases* steps = nullptr);
+  // accesses' files, `standing` says which of them are one (FileNames::standing()); none are where
+  // it is empty. Times count from `origin_ns`.
+  void finish(const event::PathTable& paths, const std::vector<event::FileId>& standing,
+              std::int64_t origin_ns, model::PhaseModel& model, StepPhases* steps = nullptr);
 
  private:
   Options options_;

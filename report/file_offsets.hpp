@@ -56,6 +56,8 @@ std::vector<const model::Phase*> phasesOf(const model::PhaseModel& model, std::s
 class OffsetCollector {
  public:
   explicit OffsetCollector(const std::vector<std::string>& names);
+  // The file of that number has this name, too.
+  void addName(std::size_t file, const std::string& name) { index_.emplace(name, file); }
 
   // By the name as text; nothing for files that are not read.
   std::optional<std::size_t> find(const std::string& name) const;

@@ -122,8 +122,8 @@ class LineDrawing {
     }
     svg_.line(kPlotLeft, y(0), kPlotWidth - kPlotRight, y(0), kAxisColour);
     svg_.line(kPlotLeft, y(0), kPlotLeft, y(plot_.most), kAxisColour);
-    svg_.text((kPlotLeft + kPlotWidth - kPlotRight) / 2, kPlotHeight + more_rows_ - 8,
-              "time (s)", Anchor::kMiddle);
+    svg_.text((kPlotLeft + kPlotWidth - kPlotRight) / 2, kPlotHeight + more_rows_ - 8, "time (s)",
+              Anchor::kMiddle);
     svg_.verticalText(14, (y(0) + y(plot_.most)) / 2, plot_.value_axis);
   }
 

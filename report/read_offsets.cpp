@@ -151,6 +151,9 @@ FilesOffsets readOffsets(const tracefile::Trace& trace, const stats::Selection& 
   std::vector<std::string> names;
   for (const stats::Group* file : files) names.push_back(file->name);
   OffsetCollector collector(names);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    for (const std::string& name : files[i]->other_names) collector.addName(i, name);
+  }
   std::vector<const tracefile::Process*> all;
   for (const auto& process : trace.processes()) all.push_back(process.get());
   const mpi::MpiSharedOffsets shared(all);

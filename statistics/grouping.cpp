@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "core/base/printable.hpp"
 #include "core/calls/table.hpp"
@@ -96,6 +97,25 @@ void Grouping::add(const Grouping& other) {
         is_path ? placeOfFile(paths_.idOf(other.paths_.path(fileAt(place)))) : place;
     if (own >= groups_.size()) groups_.resize(own + 1);
     groups_[own].add(other.groups_[place]);
+  }
+}
+
+void Grouping::joinFiles(const std::vector<event::FileId>& standing) {
+  if (by_ != By::kFile || depth_ != 0) return;
+  // Of each file the names that were used, the one that stands for all first.
+  std::map<std::size_t, std::vector<std::size_t>> places;
+  for (std::size_t place = 1; place < groups_.size() && place <= standing.size(); ++place) {
+    const std::size_t first = placeOfFile(standing[place - 1]);
+    if (first != place && isUsed(groups_[place])) places[first].push_back(place);
+  }
+  for (auto& [first, others] : places) {
+    if (first < groups_.size() && isUsed(groups_[first])) others.insert(others.begin(), first);
+    Group& file = groups_[others.front()];
+    for (std::size_t i = 1; i < others.size(); ++i) {
+      groups_[others[i]].name = fileName(others[i]);
+      file.join(std::exchange(groups_[others[i]], {}));
+    }
+    std::ranges::sort(file.other_names);
   }
 }
 

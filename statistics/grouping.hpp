@@ -36,6 +36,10 @@ class Grouping {
   std::size_t size() const { return groups_.size(); }
   void add(const Grouping& other);
 
+  // Groups of files whose names lead to one file become one. `standing`: FileNames::standing() of
+  // the paths.
+  void joinFiles(const std::vector<event::FileId>& standing);
+
   // The groups with their names: files and calls by the time spent in them, ranks and threads by
   // number. Nothing is left in it.
   std::vector<Group> take();

@@ -15,6 +15,7 @@
 #include "core/event/deferred_reads.hpp"
 #include "core/mpi/groups.hpp"
 #include "core/order/matched_events.hpp"
+#include "core/tracefile/file_names.hpp"
 #include "statistics/grouping.hpp"
 #include "statistics/rank_events.hpp"
 
@@ -102,6 +103,20 @@ void Group::add(const Group& other) {
   }
 }
 
+void Group::join(Group other) {
+  const std::uint64_t most_ranks = std::max(ranks, other.ranks);
+  const bool are_all = ranks == rank_places.size() && other.ranks == other.rank_places.size();
+  std::vector<std::uint32_t> places = rank_places;
+  places.insert(places.end(), other.rank_places.begin(), other.rank_places.end());
+  std::ranges::sort(places);
+  places.erase(std::ranges::unique(places).begin(), places.end());
+  add(other);
+  ranks = are_all ? places.size() : most_ranks;  // at the least
+  places.resize(std::min(places.size(), kMostPlaces));
+  rank_places = std::move(places);
+  other_names.push_back(std::move(other.name));
+}
+
 namespace {
 
 constexpr base::Word<By> kNames[] = {
@@ -142,6 +157,9 @@ class Accumulator {
         selected_(selection, paths_, run_start_ns) {
     if (patterns) patterns_.emplace(paths_, patterns->alignment_bytes);
     for (const By by : kinds) groupings_.emplace_back(by, trace, paths_, selection.depth);
+    if (selection.depth == 0 && std::ranges::find(kinds, By::kFile) != kinds.end()) {
+      names_.emplace(paths_);
+    }
   }
   Accumulator(const Accumulator&) = delete;  // groupings hold its paths
   Accumulator& operator=(const Accumulator&) = delete;
@@ -169,6 +187,7 @@ class Accumulator {
     if (observer != nullptr) observer->beginRank(place, events);
     while (const event::Event* const event = events.next()) {
       const bool is_selected = selected_.has(*event);
+      if (names_) names_->take(*events.log().source->process, *event);
       clock.take(*event, events, is_selected);
       if (observer != nullptr) observer->take(*event, events, is_selected);
       OfProcess& process = processes[events.log().source_number];
@@ -185,10 +204,10 @@ class Accumulator {
       process.later.finish(took_);
       // Whether calls below belong to a path or a window is not looked at.
       const bool has_others = selection_.patterns.empty() && !selection_.window;
-      const std::uint64_t below = has_others ? events.leftOut(i) : 0;
-      events_below_ += below;
-      told.recording_ns +=
-          static_cast<double>(process.events + below) * sources[i].process->info.eventCostNs();
+      const std::uint64_t calls_below = has_others ? events.leftOut(i) : 0;
+      events_below_ += calls_below;
+      told.recording_ns += static_cast<double>(process.events + calls_below) *
+                           sources[i].process->info.eventCostNs();
     }
     if (patterns_) {
       patterns_->endRank([&](event::FileId file, const AccessPattern& pattern) {
@@ -208,11 +227,16 @@ class Accumulator {
 
   void add(const Accumulator& other) {
     for (std::size_t i = 0; i < groupings_.size(); ++i) groupings_[i].add(other.groupings_[i]);
+    if (names_) names_->add(*other.names_);
     events_below_ += other.events_below_;
     undecodable_ += other.undecodable_;
   }
 
   void finish(std::vector<Report>& reports) {
+    if (names_) {
+      const std::vector<event::FileId> standing = names_->standing();
+      for (Grouping& grouping : groupings_) grouping.joinFiles(standing);
+    }
     for (std::size_t i = 0; i < reports.size(); ++i) {
       Report& report = reports[i];
       report.groups = groupings_[i].take();
@@ -262,6 +286,7 @@ class Accumulator {
   const order::IoWaits* waits_;
   event::PathTable paths_;
   SelectedEvents selected_;
+  std::optional<tracefile::FileNames> names_;  // where groups are files
   std::vector<Grouping> groupings_;
   std::optional<PatternCounter> patterns_;
   std::vector<std::size_t> begun_;  // of each read whose bytes come later, its place by grouping

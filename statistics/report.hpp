@@ -85,6 +85,8 @@ struct Transfer {
 // The events of a file, a rank, a thread or a call.
 struct Group {
   std::string name;
+  // Of a file that had several: those beside `name`, in alphabetical order.
+  std::vector<std::string> other_names;
   std::array<std::uint64_t, calls::kClassCount> operations{};  // by class
   std::uint64_t failed = 0;                                    // of the operations on files
   std::uint64_t mpi_sync_failed = 0;                           // of the MPI calls that order ranks
@@ -110,6 +112,8 @@ struct Group {
   // With `bytes_later` an event tells how many bytes it read, later than this one.
   void add(const event::Event& event, bool bytes_later = false);
   void add(const Group& other);
+  // The other is the same file, by another name of it: of the same ranks, in part.
+  void join(Group other);
 };
 
 // The group of calls that belong to no file.

@@ -47,6 +47,9 @@ void putPattern(JsonWriter& json, const AccessPattern& pattern, bool has_reread_
 void putGroup(JsonWriter& json, const Group& g, const Report& report, bool is_total = false) {
   json.object([&] {
     json.put("name", g.name);
+    if (!g.other_names.empty()) {
+      json.list("other_names", g.other_names, [&](const std::string& name) { json.value(name); });
+    }
     if (report.by == By::kFile && !is_total) json.put("ranks", g.ranks);
     json.object("operations", [&] {
       for (int c = 0; c < calls::kClassCount; ++c) {

@@ -40,13 +40,18 @@ void appendOperations(std::string& out, const Report& report) {
   for (const calls::Class c : classes) head.emplace_back(calls::className(c));
   head.insert(head.end(), {"failed", "time", "avg", "max", std::string(nameOf(report.by))});
   std::vector<Row> rows = {head};
+  const auto nameWithOthers = [](const Group& group) {
+    if (group.other_names.empty()) return group.name;
+    return fmt::format("{} (and {})", group.name,
+                       base::counted(group.other_names.size(), "other name", "other names"));
+  };
   const auto add = [&](const Group& group) {
     Row row;
     for (const calls::Class c : classes) row.push_back(countCell(group.of(c)));
     row.insert(row.end(),
                {countCell(group.failed), base::humanNs(static_cast<double>(group.time_ns.total)),
                 base::humanNs(group.time_ns.average()),
-                base::humanNs(static_cast<double>(group.time_ns.most)), group.name});
+                base::humanNs(static_cast<double>(group.time_ns.most)), nameWithOthers(group)});
     rows.push_back(row);
   };
   for (const Group& group : report.groups) {

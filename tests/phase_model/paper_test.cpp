@@ -56,7 +56,7 @@ class Madbench2 : public testing::Test {
     run(builder);
     model::PhaseModel model;
     model.processes = kProcesses;
-    builder.finish(paths, 0, model);
+    builder.finish(paths, {}, 0, model);
     return model;
   }
 };
@@ -126,7 +126,7 @@ class BtIo : public testing::Test {
     }
     model::PhaseModel model;
     model.processes = kProcesses;
-    builder.finish(paths, 0, model);
+    builder.finish(paths, {}, 0, model);
     return model;
   }
 };

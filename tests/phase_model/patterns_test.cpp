@@ -29,7 +29,7 @@ class Patterns : public testing::Test {
     }
     model::PhaseModel model;
     model.processes = ranks;
-    builder.finish(paths, 0, model);
+    builder.finish(paths, {}, 0, model);
     return model;
   }
 
