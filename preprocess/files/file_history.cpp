@@ -146,13 +146,16 @@ ContentId FileHistory::find(FileNumber number) {
 }
 
 // A name below a directory that was renamed: it stands for what had come with that.
-void FileHistory::fetchMoved(FileNumber number) {
+// `may_be_made`: the call makes a file where there is none.
+void FileHistory::fetchMoved(FileNumber number, bool may_be_made) {
   if (name(number).content != kNoContent || name(number).is_gone || name(number).existed) return;
   for (auto move = moved_.rbegin(); move != moved_.rend(); ++move) {
     const std::string& location = name(number).location;
     if (!isBelow(location, move->to)) continue;
-    const FileNumber origin =
-        numberAt(move->from + location.substr(move->to.size()), name(number).source);
+    const std::string before = move->from + location.substr(move->to.size());
+    // No call has made it there, and the directory is not from before the run.
+    if (may_be_made && !numbers_.contains(before) && isInNewDirectory(before)) return;
+    const FileNumber origin = numberAt(before, name(number).source);
     if (name(origin).is_gone) return;
     const ContentId content = find(origin);
     name(origin).content = kNoContent;
@@ -161,6 +164,14 @@ void FileHistory::fetchMoved(FileNumber number) {
     noteName(content, number);
     return;
   }
+}
+
+bool FileHistory::isInNewDirectory(std::string_view location) const {
+  for (std::string_view at = parentOf(location); at != "."; at = parentOf(at)) {
+    const auto parent = numbers_.find(std::string(at));
+    if (parent != numbers_.end() && name(parent->second).existed == false) return true;
+  }
+  return false;
 }
 
 // A name below a directory that was renamed is in a directory that came with it.
@@ -732,7 +743,7 @@ ContentId FileHistory::openedFile(FileNumber file, const PastEvent& when, int fl
     file = followed(file);
   }
   const bool creates = (flags & O_CREAT) != 0;
-  fetchMoved(file);
+  fetchMoved(file, creates);
   const bool is_there = name(file).content != kNoContent;
   FileName& entry = name(file);
   entry.is_regular = true;

@@ -279,7 +279,8 @@ class FileHistory {
   }
   model::FileNumber numberAt(std::string location, std::string_view source);
   ContentId find(model::FileNumber number);
-  void fetchMoved(model::FileNumber number);
+  void fetchMoved(model::FileNumber number, bool may_be_made = false);
+  bool isInNewDirectory(std::string_view location) const;
   void findParent(model::FileNumber number);
   // `named`: the name that it has, which may be another than that before the run.
   ContentId makeContent(model::FileNumber origin, model::FileNumber named);
