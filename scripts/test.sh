@@ -145,12 +145,11 @@ if $all; then
   run_tests fuzz
   build release ON
 else
-  build asan OFF omnio_quick_tests
-  step "tests: asan, quick"
-  run_tests asan -L '^quick$'
-  build tsan OFF omnio_quick_tests
-  step "tests: tsan, quick"
-  run_tests tsan -L '^quick$'
+  for sanitizer in asan-quick tsan-quick; do
+    build "$sanitizer" OFF omnio_quick_tests
+    step "tests: $sanitizer"
+    run_tests "$sanitizer"
+  done
   build release OFF
 fi
 if [ "$ci" = true ]; then hint; fi
