@@ -189,7 +189,7 @@ class JsonReader::Builder {
       list->push_back(std::move(node));
     } else {
       std::get<JsonNode::Members>(open_.back().node.value)
-          .emplace_back(std::move(key_), std::move(node));
+          .push_back({std::move(key_), std::move(node)});
     }
     return true;
   }

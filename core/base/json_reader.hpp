@@ -41,9 +41,11 @@ struct TextPlace {
 Failure failureAt(const std::filesystem::path& path, TextPlace place, std::string_view reason,
                   Code code = Code::kDamaged);
 
+struct JsonMember;
+
 struct JsonNode {
   using List = std::vector<JsonNode>;
-  using Members = std::vector<std::pair<std::string, JsonNode>>;  // in the document's order
+  using Members = std::vector<JsonMember>;  // in the document's order
 
   // A whole number beyond 64 bits is a double.
   std::variant<std::nullptr_t, bool, std::int64_t, double, std::string, List, Members> value;
@@ -60,6 +62,12 @@ struct JsonNode {
   const JsonNode* find(std::string_view key) const;
   // "a whole number"
   std::string_view kind() const;
+};
+
+// No std::pair, which clang wants to be complete within JsonNode.
+struct JsonMember {
+  std::string first;
+  JsonNode second;
 };
 
 class JsonReader {

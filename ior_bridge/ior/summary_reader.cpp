@@ -277,7 +277,7 @@ class Parser {
           break;
         }
         ++at_;
-        members.emplace_back(std::move(name), value(depth + 1, false));
+        members.push_back({std::move(name), value(depth + 1, false)});
       } else if (digitsOf(text_.substr(at_)) > 0 && !isFirstOfLine()) {
         // The rest of a number such as "2 500".
         fail(fmt::format("{} is not a name{}", base::inBrief(word()), kNumberRule));
