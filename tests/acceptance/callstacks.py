@@ -369,6 +369,28 @@ def checkMpi(checks, work):
                          f"{way}: hashes of {function} in both ranks")
 
 
+def checkSmallStacks(checks, work):
+    """A handler on a small alternate stack needs hardly more of it than without call stacks."""
+    MORE = 512  # bytes; the slow ways of the walk need some 3,000
+    directory = os.path.join(work, "trace")
+    # The loader's look-up of a symbol would need more than all else.
+    environ = environment(LD_BIND_NOW="1")
+
+    def runsOn(size, *options):
+        shutil.rmtree(directory, ignore_errors=True)
+        return trace(directory, [program("c_small_stack"), size], options=options, cwd=work, env=environ).status == 0
+
+    least, most = 2048, 32768
+    checks.that(runsOn(most), f"a stack of {most} bytes is enough")
+    while most - least > 64:
+        middle = (least + most) // 2
+        least, most = (least, middle) if runsOn(middle) else (middle, most)
+    checks.that(runsOn(most + MORE, "--callstack"), f"a stack of {most + MORE} bytes is enough with call stacks; "
+                f"{most} are without")
+    events = [event for event in readLog(directory, "--callstack") if event["call"] == "write"]
+    checks.equal([len(framesOf(event)) > 0 for event in events], [True] * 3, "writes that have a stack")
+
+
 def main():
     if program("c_callstack") is None:
         skipTest("c_callstack was not built")
@@ -388,6 +410,7 @@ def main():
         ("drop", checkDrop),
         ("raw_forks", checkRawForks),
         ("children", checkChildren),
+        ("small_stacks", checkSmallStacks),
         ("fortran", checkFortran),
         ("mpi", checkMpi),
         ("cxx", lambda c, w: checkCase(c, w, "cxx_callstack", "threads")),

@@ -11,6 +11,7 @@
 #include "trace/runtime/ring/ring.hpp"
 #include "trace/runtime/stack/frame_walk.hpp"
 #include "trace/runtime/stack/modules.hpp"
+#include "trace/runtime/stack/own_stack.hpp"
 #include "trace/runtime/stack/retry.hpp"
 #include "trace/runtime/stack/stack_table.hpp"
 #include "trace/runtime/sys/raw_syscall.hpp"
@@ -157,9 +158,11 @@ void extendFirst(Thread& self, std::uintptr_t here) {
   }
   const std::uint32_t times = ++self.outside_stack;
   if ((times & (times - 1)) != 0) return;
-  const HeldSignals held;
-  const SpareDescriptors spare;
-  if (const StackBounds now = firstStack(); now.holds(here)) bounds = now;
+  onOwnStack([&] {
+    const HeldSignals held;
+    const SpareDescriptors spare;
+    if (const StackBounds now = firstStack(); now.holds(here)) bounds = now;
+  });
 }
 
 // Brings `here`, which is in use as a stack, into the bounds if it is on the thread's own stack.
@@ -182,8 +185,9 @@ void extendFirst(Thread& self, std::uintptr_t here) {
   self.is_whole_stack = !extendTo(bounds, here);
 }
 
+template <typename Kept>
 [[gnu::always_inline]] inline void walk(Thread& self, const Stacks* known, std::uintptr_t frame,
-                                        Walked& out) {
+                                        Kept& out) {
   if (!self.stack.holds(frame)) [[unlikely]]
     extendBounds(self, frame);
   const bool has_ends = known != nullptr && !known->ends.isEmpty();
@@ -300,7 +304,8 @@ bool isInVain(const Stacks* known, const Walked& walked, const KnownStack& sough
          !known->table.hasOver(walked.hash);
 }
 
-[[gnu::always_inline]] inline Search search(Thread& self, std::uintptr_t frame) {
+// Finds the stack, also one that was not known before.
+[[gnu::noinline]] Search searchClosely(Thread& self, std::uintptr_t frame) {
   Walked walked;
   Search result;
   const Stacks* known = stacks.load(std::memory_order_acquire);
@@ -329,41 +334,64 @@ bool isInVain(const Stacks* known, const Walked& walked, const KnownStack& sough
   return result;
 }
 
+[[gnu::always_inline]] inline Search search(Thread& self, std::uintptr_t frame) {
+  WalkedHash walked;
+  Search result;
+  const Stacks* known = stacks.load(std::memory_order_acquire);
+  walk(self, known, frame, walked);
+  result.look(known, walked.hash);
+  if (!result.stack) [[unlikely]]
+    onOwnStack([&] { result = searchClosely(self, frame); });
+  return result;
+}
+
 [[gnu::always_inline]] inline std::uintptr_t ownFrame() {
   return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
 }
 
 }  // namespace
 
+namespace {
+
+bool isDefined(const Ring& ring, const KnownStack& stack) {
+  return ring.stacks[stack.number % wire::StackPrediction::kSlots] == stack.number;
+}
+
+// Defines the stack that was found at `frame`, and returns what comes behind. None is found any
+// more when its memory is used again and again.
+[[gnu::noinline]] char* defineStack(Ring& ring, Thread& self, std::uintptr_t frame, char* out,
+                                    Search& found) {
+  wire::StackDefinition definition;
+  // Where another thread has just used its memory again, it is there anew after a second search.
+  if (!found.in->table.copy(found.stack, definition)) {
+    const bool was_new = found.was_new;
+    found = searchClosely(self, frame);
+    found.was_new |= was_new;
+    if (found.stack && !found.in->table.copy(found.stack, definition)) {
+      lost.fetch_add(1, std::memory_order_relaxed);
+      found.stack = {};
+    }
+  }
+  if (!found.stack || isDefined(ring, found.stack)) return out;
+  ring.stacks[definition.number % wire::StackPrediction::kSlots] = definition.number;
+  return wire::encodeStack(out, definition.number, definition.frames.data(), definition.count);
+}
+
+}  // namespace
+
 [[gnu::noinline]] bool putStack(Ring& ring, Thread& self) {
-  Search found = search(self, ownFrame());
+  const std::uintptr_t frame = ownFrame();
+  Search found = search(self, frame);
   char* out = ring.cursor;
-  const auto isDefined = [&ring, &found] {
-    return ring.stacks[found.stack.number % wire::StackPrediction::kSlots] == found.stack.number;
-  };
-  if (found.stack && !isDefined()) {
-    wire::StackDefinition definition;
-    // Where another thread has just used its memory again, it is there anew after a second search.
-    if (!found.in->table.copy(found.stack, definition)) {
-      const bool was_new = found.was_new;
-      found = search(self, ownFrame());
-      found.was_new |= was_new;
-      if (found.stack && !found.in->table.copy(found.stack, definition)) {
-        lost.fetch_add(1, std::memory_order_relaxed);
-        found.stack = {};
-      }
-    }
-    if (found.stack && !isDefined()) {
-      out = wire::encodeStack(out, definition.number, definition.frames.data(), definition.count);
-      ring.stacks[definition.number % wire::StackPrediction::kSlots] = definition.number;
-    }
+  if (found.stack && !isDefined(ring, found.stack)) {
+    onOwnStack([&] { out = defineStack(ring, self, frame, out, found); });
   }
   ring.cursor = wire::encodeStackUse(out, found.stack.number, ring.prediction.stack);
   return found.was_new;
 }
 
 [[gnu::noinline]] void findStack(Thread& self) {
-  Walked walked;
+  WalkedHash walked;
   const Stacks* const known = stacks.load(std::memory_order_acquire);
   walk(self, known, ownFrame(), walked);
   Search found;

@@ -29,10 +29,18 @@ struct CodeRange {
   bool holds(std::uintptr_t address) const { return address - begin < bytes; }
 };
 
-struct Walked {
+// What is kept of a walk: enough to look the stack up. A signal handler may have little stack.
+struct WalkedHash {
   std::uint64_t hash = 0;  // of the addresses; never 0
   std::uint32_t count = 0;
+
+  void note(std::uint32_t, std::uintptr_t) {}
+};
+// All of it.
+struct Walked : WalkedHash {
   std::uintptr_t addresses[wire::kMostFrames];
+
+  void note(std::uint32_t at, std::uintptr_t address) { addresses[at] = address; }
 };
 
 #if defined(__x86_64__)
@@ -58,10 +66,10 @@ inline constexpr std::uintptr_t kFrameAlignment = 8;
 // `next_base` is a frame of the tracer's further up, where the walk goes on when it cannot come
 // there by itself: that of the MPI call around a library's (0: none). `ends_at(address)` says that
 // the code there is known to have no frame pointer.
-template <typename EndsAt>
+template <typename EndsAt, typename Kept>
 [[gnu::always_inline]] inline void walkFrames(std::uintptr_t frame, std::uintptr_t next_base,
                                               std::uint32_t depth, StackBounds bounds,
-                                              CodeRange own, EndsAt ends_at, Walked& out) {
+                                              CodeRange own, EndsAt ends_at, Kept& out) {
   const auto word = [](std::uintptr_t place) {
     return *reinterpret_cast<const std::uintptr_t*>(place);
   };
@@ -82,7 +90,7 @@ template <typename EndsAt>
   std::uint32_t count = 0;
   while (true) {
     if (!own.holds(address) || count == 0) {
-      out.addresses[count++] = address;
+      out.note(count++, address);
       hash = ((hash << 5 | hash >> 59) ^ address) * wire::kGoldenStep;
       if (count == depth) break;
       if (ends_at(address)) up = 0;
