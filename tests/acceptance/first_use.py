@@ -39,7 +39,8 @@ def checkEvents(checks, case, directory, wanted, pick):
         if pick(event):
             got[(fileOf(event), event.get("fd", -1))] += 1
     checks.equal(nameless, 0, f"{case}: events whose file is not known")
-    wrong = {key: (got[key], wanted[key]) for key in set(got) | set(wanted) if got[key] != wanted[key]}
+    wrong = {key: (got[key], wanted.get(key, 0)) for key in set(got) | set(wanted)
+             if got[key] != wanted.get(key, 0)}
     checks.that(not wrong, f"{case}: {len(wrong)} of {len(wanted)} files have another number of events "
                 f"than {THREADS}, such as {sorted(wrong.items())[:3]}")
     about = stats(directory)["trace"]
