@@ -1,7 +1,7 @@
 """The workloads of the campaign: how each is prepared, run and timed.
 
-To add one to tests/programs/c_workloads.c, add a row of WORKLOADS. Another program needs a class with
-the members of Own.
+To add one to tests/programs/c_workloads.c or c_libraries.c, add a row of WORKLOADS. Another program
+needs a class with the members of Own.
 """
 
 import os
@@ -93,6 +93,23 @@ class Own:
         return float(output.split()[-1])
 
 
+class Libraries(Own):
+    """A workload of tests/programs/c_libraries.c, by four ranks; `io` is the component of Open MPI that
+    makes MPI-IO, where it is not the usual one."""
+
+    def __init__(self, name, factor, io=None):
+        super().__init__(name, factor, ranks=4)
+        self._io = () if io is None else ("--mca", "io", io)
+
+    def whyMissing(self):
+        if program("c_libraries") is None or mpirun(1) is None:
+            return "c_libraries was not built: MPI, HDF5 or PnetCDF was missing"
+        return None
+
+    def _command(self, name, factor):
+        return [*self.launch.mpirun(self.ranks, *self._io), program("c_libraries"), name, factor]
+
+
 class Lammps:
     """LAMMPS with a melt that dumps and writes restarts. It does not time its I/O, so a library tells
     the time from MPI_Init to MPI_Finalize. The recording says how much of that lies before the first
@@ -153,4 +170,9 @@ WORKLOADS = {workload.name: workload for workload in (
     Own("collector"), Own("imbalance"), Own("collective"), Own("small", 8), Own("append"),
     Own("holes", 32), Own("restart", 40, files=True), Own("commit", 12),
     Own("sleepers", 8, ranks=8), Own("readahead", files=True), Own("overlapped"), Own("madbench", 32),
-    Own("btio", ranks=4), Lammps())}
+    Own("btio", ranks=4), Lammps(),
+    # Some seconds in memory too.
+    Libraries("pnetcdf-arrays", 48), Libraries("pnetcdf-requests", 48),
+    Libraries("pnetcdf-records", 48), Libraries("hdf5-metadata", 24), Libraries("hdf5-chunks", 48),
+    Libraries("views", 48), Libraries("ior-ompio", 48, io="ompio"),
+    Libraries("ior-romio", 48, io="romio321"))}
