@@ -131,9 +131,9 @@ void checkSpawned(const Trace& trace, Wholeness& result) {
   result.at_least = true;
 }
 
-// The processes of this node that run as ranks for the trace directory and have told it nothing yet:
-// [rank, pid], by what their environment said when they were started. Those that this user may not
-// look at are left out.
+// The processes of this node that run as ranks for the trace directory and have told it nothing
+// yet: [rank, pid], by what their environment said when they were started. Those that this user may
+// not look at are left out.
 std::map<int, std::uint32_t> runningRanks(const std::filesystem::path& directory) {
   std::map<int, std::uint32_t> running;
   std::error_code error;

@@ -6,11 +6,14 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <string_view>
 
 #include "core/wire/run.hpp"
 #include "core/wire/settings.hpp"
 #include "trace/runtime/process.hpp"
+#include "trace/runtime/sys/raw_syscall.hpp"
 #include "trace/runtime/sys/scratch.hpp"
+#include "trace/runtime/sys/text.hpp"
 #include "trace/wrap/library_call.hpp"
 #include "trace/wrap/signature.hpp"
 
@@ -66,11 +69,43 @@ Definitions definitionsOfTracer() {
   return found;
 }
 
+constexpr std::string_view kLaunchers[] = {
+    "mpirun", "mpirun.openmpi", "mpirun.mpich", "mpiexec", "mpiexec.openmpi", "mpiexec.mpich",
+    "mpiexec.hydra", "hydra_pmi_proxy", "orterun", "orted", "prterun", "prted", "prte",
+    "slurmstepd", "palsd"};
+
+// Whether an `omnio trace` of its own started this rank, and not one that started the launcher: that
+// launcher's processes have the variables already, with the libraries that are preloaded for them.
+bool isTracedAlone() {
+  auto pid = static_cast<std::uint64_t>(rawSyscall(SYS_getppid));
+  constexpr int kMostAncestors = 16;
+  for (int i = 0; i < kMostAncestors && pid > 1; ++i) {
+    char path[64];
+    char stat[256];
+    Text(path, sizeof path).put("/proc/").putNumber(pid).put("/stat");
+    const long bytes = readFile(path, stat, sizeof stat);
+    const std::string_view text(stat, bytes > 0 ? static_cast<std::size_t>(bytes) : 0);
+    // "12 (name) S 11 ..."; the name may hold anything.
+    const std::size_t open = text.find('(');
+    const std::size_t close = text.rfind(')');
+    constexpr std::size_t kToParent = 4;
+    if (open >= close || close + kToParent >= text.size()) return true;
+    const std::string_view name = text.substr(open + 1, close - open - 1);
+    if (name == "omnio") return true;
+    for (const std::string_view launcher : kLaunchers) {
+      if (name == launcher) return false;
+    }
+    const std::string_view rest = text.substr(close + kToParent);
+    pid = wire::parseDigits(rest.substr(0, rest.find(' '))).value_or(0);
+  }
+  return true;
+}
+
 // Makes the call with the variables added to those of each program; what a program has already
 // stays.
 template <typename Call>
 long spawnTraced(Call call, const PmixApp* apps, std::size_t count) {
-  const Definitions own = isActive() ? definitionsOfTracer() : Definitions{};
+  const Definitions own = isActive() && isTracedAlone() ? definitionsOfTracer() : Definitions{};
   if (own.count == 0 || apps == nullptr || count == 0) return call(apps);
   std::size_t room = 0;
   for (std::size_t i = 0; i < count; ++i) room += countOf(apps[i].variables) + own.count + 1;
