@@ -16,6 +16,7 @@
 #include "core/tracefile/merged_reader.hpp"
 #include "core/wire/info.hpp"
 #include "phase_model/file_settings.hpp"
+#include "phase_model/files_in_memory.hpp"
 #include "phase_model/metadata_runs.hpp"
 
 namespace omnio::phases {
@@ -56,6 +57,7 @@ void measureIo(const tracefile::Trace& trace, std::int64_t origin_ns, std::uint6
   std::unordered_map<int, std::unordered_map<std::uint16_t, std::uint64_t>> calls;
   std::vector<RankRun> metadata;
   FileSettings settings;
+  const FilesInMemory memory(trace);
   event::PathTable paths;
   const base::ProgressStage stage("measuring the phases", "events", trace.storedEvents());
   for (const auto& [rank, processes] : ranks) {
@@ -94,7 +96,7 @@ void measureIo(const tracefile::Trace& trace, std::int64_t origin_ns, std::uint6
       ThreadCounts& count = counts[{source.process, source.thread}];
       const std::uint64_t step = count.step++;
       count.mpi_calls += source.events->mpiCallsBefore();
-      if (!event::isOfStorage(*event)) continue;
+      if (!event::isOfStorage(*event) || memory.holds(*event)) continue;
       settings.take(*trace.processes()[source.process], *event, phase);
       const event::IoTime added =
           all.add({.kind = event::ioKindOf(*event->row),

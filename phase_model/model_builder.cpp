@@ -13,6 +13,7 @@
 #include "core/tracefile/completeness.hpp"
 #include "phase_model/access_reader.hpp"
 #include "phase_model/file_family.hpp"
+#include "phase_model/files_in_memory.hpp"
 #include "phase_model/grouping.hpp"
 #include "phase_model/io_measure.hpp"
 
@@ -147,11 +148,19 @@ base::Result<MadeModel> makePhaseModel(const tracefile::Trace& trace, const Opti
   ModelBuilder builder(options);
   std::uint64_t undecodable = 0;
   std::optional<std::int64_t> origin_ns;
+  const FilesInMemory memory(trace);
+  std::uint64_t bytes_in_memory = 0;
   const base::ProgressStage stage("finding the phases", "events", trace.storedEvents());
   for (const auto& [rank, processes] : ranks) {
     builder.beginRank(rank);
-    const ReadRank read = readAccesses(processes, rank, shared, paths, names, doubts,
-                                       [&builder](const Access& access) { builder.add(access); });
+    const ReadRank read =
+        readAccesses(processes, rank, shared, paths, names, doubts, [&](const Access& access) {
+          if (memory.holds(paths.path(access.file))) {
+            bytes_in_memory += access.bytes;
+          } else {
+            builder.add(access);
+          }
+        });
     ModelBuilder::Threads threads = read.threads;
     for (auto& [process, thread] : threads) {
       const auto place = std::ranges::find(trace.processes(), processes[process],
@@ -165,6 +174,10 @@ base::Result<MadeModel> makePhaseModel(const tracefile::Trace& trace, const Opti
     }
   }
   addWholeness(trace, undecodable, model);
+  if (bytes_in_memory > 0) {
+    model.left_out.push_back(fmt::format(
+        "{} bytes of files in the memory of nodes, which are no I/O on storage", bytes_in_memory));
+  }
   // They may have renamed and removed files of the ranks.
   std::vector<std::string> without;
   addProcessesWithoutRank(without_rank, shared, paths, names, without);

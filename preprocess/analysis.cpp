@@ -311,6 +311,11 @@ void Analysis::takeCall(const event::Event& event, EventRef ref) {
     const event::FileSize before = size;
     const auto transfer = event::follow(event, description.open, size);
     takeData(event, when, instance, transfer.value_or(event::Transfer{}), before);
+    if (event::countsBytes(*event.row) && !event.failed &&
+        opens_[instance].file != model::kNoFileNumber &&
+        model::isInMemory(files_.locationOf(opens_[instance].file))) {
+      bytes_in_memory_ += event.bytes;
+    }
     if (moves) takePosition(event, used.content, transfer, description);
   }
   takeTwoCalls(event, when);

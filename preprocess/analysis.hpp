@@ -141,6 +141,8 @@ class Analysis : private FileScene {
   // Events of the threads that could not be read.
   std::uint64_t undecodable() const { return undecodable_; }
   const FilterCounts& filtered() const { return filtered_; }
+  // That calls moved to and from files in the memory of nodes.
+  std::uint64_t bytesInMemory() const { return bytes_in_memory_; }
 
  private:
   // Bytes in a stream's buffer.
@@ -149,6 +151,8 @@ class Analysis : private FileScene {
     InstanceId stream = kNoInstance;
     std::uint32_t thread = 0;  // that wrote it last
   };
+
+  std::uint64_t bytes_in_memory_ = 0;
 
   void readCalls(event::PathTable& paths);
   void gather(const event::Event& event, std::uint32_t thread, Evidence& evidence) override;

@@ -300,6 +300,10 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
                          "{}: no file of the run matches the pattern {} of --size-scale",
                          base::printable(trace.directory().native()), base::printable(*unused));
   }
+  for (const model::ScheduleFile& file : files) {
+    summary.in_memory.files += model::isInMemory(file.location) ? 1 : 0;
+  }
+  summary.in_memory.bytes = analysis.bytesInMemory();
   const StepIds ids(analysis, communication.order);
   const auto waiting = analysis.dependencies().waiting(sources.threads.size());
   std::optional<ScheduleChain> chain;
@@ -318,6 +322,7 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
        .source_events_missing = wholeness.events_missing,
        .command = sources.threads.front().process->info.command(),
        .left_out = summary.left_out,
+       .in_memory = summary.in_memory,
        .mpi = settings.layer == event::IoLayer::kMpi ? std::optional(mpi.tables()) : std::nullopt});
   for (const model::ScheduleFile& file : files) {
     writer.file(file);

@@ -62,6 +62,7 @@ struct Summary {
   std::size_t threads = 0;
   std::size_t files = 0;
   std::size_t files_on_nodes = 0;  // that not all nodes had in common
+  model::MemoryUse in_memory;      // of nodes
   std::uint64_t events = 0;
   std::uint64_t edges = 0;                // waits for events
   std::uint64_t mpi_events = 0;           // calls that order ranks

@@ -1,5 +1,7 @@
 #include "preprocess/thread_pass.hpp"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -242,6 +244,17 @@ class ThreadPass {
     if (mode >= 0 && !event::modeMatters(event)) out.arguments[static_cast<std::size_t>(mode)] = 0;
   }
 
+  // A call on shared memory becomes what the C library makes of it: a replay has its files in a
+  // directory, which shm_open cannot name.
+  static void takeFileCall(ScheduleEvent& out) {
+    const bool opens = out.row->call_class == calls::Class::kOpen;
+    if (opens) {
+      const int flags = calls::indexOf(*out.row, Role::kFlags);
+      out.arguments[static_cast<std::size_t>(flags)] |= O_NOFOLLOW | O_CLOEXEC;
+    }
+    out.row = &calls::rowOf(opens ? calls::CallId::open64 : calls::CallId::unlink);
+  }
+
   ScheduleEvent converted(const event::Event& event, const EventNote& note) {
     ScheduleEvent out;
     out.row = event.row;
@@ -250,9 +263,12 @@ class ThreadPass {
     out.failed = event.failed;
     out.result = event.result;
     takeNumbers(event, out);
+    const bool is_in_shared_memory = calls::does(*event.row, calls::Effect::kInSharedMemory);
+    if (is_in_shared_memory) takeFileCall(out);
     if (const event::Text* path = pathOf(event)) {
       out.file = analysis_.fileOf(path->absolute, place_);
-      out.lookups = lookupsOf(path->raw, analysis_.files().locationOf(out.file), mounts_);
+      out.lookups = lookupsOf(is_in_shared_memory ? path->absolute : path->raw,
+                              analysis_.files().locationOf(out.file), mounts_);
     }
     if (descriptorLinkedBy(event)) {
       const model::FileNumber opened = note.directory == kNoInstance

@@ -23,11 +23,13 @@
 #include "core/base/document_file.hpp"
 #include "core/base/file.hpp"
 #include "core/base/printable.hpp"
+#include "core/event/memory_files.hpp"
 #include "core/model/schedule_keys.hpp"
 #include "core/wire/run.hpp"
 #include "replay/issue/libc.hpp"
 #include "replay/plan/compile.hpp"
 #include "replay/target/adopt.hpp"
+#include "replay/target/memory.hpp"
 #include "replay/target/sources.hpp"
 #include "replay/target/tree.hpp"
 
@@ -588,6 +590,11 @@ base::Result<int> runTraced(const Request& request, const fs::path& tree, char**
     for (const char* below : {"", "/*"}) {
       words.insert(words.end(), {"--include", escaped(own.native()) + below});
     }
+  }
+  // The directory has the number of the replay in its name, which is not known yet.
+  const std::string in_memory = fmt::format("{}*/{}", event::kReplayMemoryPrefix, kTreeName);
+  for (const char* below : {"", "/*"}) {
+    words.insert(words.end(), {"--include", in_memory + below});
   }
   if (request.changes.inputs == Origin::kInPlace) {
     const base::Result<Plan> plan = readPlan(programsIn(request.output) / kPlanName,

@@ -19,6 +19,7 @@
 #include "core/model/schedule_keys.hpp"
 #include "core/order/io_chain.hpp"
 #include "replay/plan/bytes.hpp"
+#include "replay/target/memory.hpp"
 
 namespace omnio::replay {
 RankCounts Report::total() const {
@@ -150,10 +151,18 @@ std::string jsonOf(const Report& report) {
       });
     });
     for (const auto& [key, trees] : {std::pair("node_trees", &report.node_trees),
+                                     std::pair("memory_trees", &report.memory_trees),
                                      std::pair("adopted_node_trees", &report.adopted_node_trees)}) {
       if (trees->empty()) continue;
       json.list(key, *trees,
                 [&json](const std::string& tree) { json.value(base::printable(tree)); });
+    }
+    if (report.in_memory.files > 0) {
+      json.object("in_memory", [&] {
+        json.put("files", report.in_memory.files);
+        json.put("bytes", report.in_memory.bytes);
+        json.put("bytes_prepared", report.prepared_in_memory.bytes);
+      });
     }
     json.put("time_replay", base::wordOf(model::kTimings, report.timing));
     json.put("order", base::wordOf(model::kOrders, report.order));
@@ -328,6 +337,13 @@ std::string textOf(const Report& report) {
       base::wordOf(kCaches, report.cache),
       base::counted(static_cast<std::uint64_t>(report.processes), "process", "processes"),
       base::counted(static_cast<std::uint64_t>(report.nodes), "node", "nodes"), report.fence);
+  if (report.in_memory.files > 0) {
+    out += fmt::format(
+        "In memory: {} below {} of the nodes, removed at the end; recorded calls "
+        "moved {} to and from them\n",
+        base::counted(report.in_memory.files, "file", "files"), base::printable(kMemoryDirectory),
+        base::humanBytes(static_cast<double>(report.in_memory.bytes)));
+  }
   out += placementText(report);
   if (report.data != "random") out += fmt::format("Data: {}\n", report.data);
   out += fmt::format("Prepared {} files, {:.2f} MiB in {}\n", report.prepared.files,

@@ -40,6 +40,11 @@ struct Report {
   std::vector<TargetReport> targets;  // at least one
   // The trees that hold the files on nodes, by their paths there; empty: they are in the targets.
   std::vector<std::string> node_trees;
+  // The trees in the memory of the nodes, which are gone; what was prepared there, and what the
+  // recorded calls moved to and from their files.
+  std::vector<std::string> memory_trees;
+  Prepared prepared_in_memory;
+  model::MemoryUse in_memory;
   std::vector<std::string> adopted_node_trees;  // those of them that were adopted
   std::string trace;                            // empty when the replay was not traced
   model::Timing timing = model::Timing::kDelta;

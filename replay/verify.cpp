@@ -547,6 +547,11 @@ base::Result<ReplayIdentity> readReplayIdentity(const std::filesystem::path& tra
       identity.trees.push_back(base::bytesOf(tree));
     }
   }
+  if (report.find("memory_trees") != nullptr) {
+    for (const std::string& tree : report.texts("memory_trees")) {
+      identity.trees.push_back(base::bytesOf(tree));
+    }
+  }
   if (report.find("adopted_node_trees") != nullptr) {
     for (const std::string& tree : report.texts("adopted_node_trees")) {
       identity.adopted_trees.push_back(base::bytesOf(tree));

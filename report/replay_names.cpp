@@ -64,7 +64,9 @@ std::optional<ReplayNames> ReplayNames::read(const std::filesystem::path& trace)
       }
     }
   }
-  if (const base::JsonNode* nodes = root.find("node_trees")) {
+  for (const char* const key : {"node_trees", "memory_trees"}) {
+    const base::JsonNode* nodes = root.find(key);
+    if (nodes == nullptr) continue;
     if (const auto* list = nodes->as<base::JsonNode::List>()) {
       for (const base::JsonNode& node : *list) {
         if (const auto* tree = node.as<std::string>()) trees.push_back(*tree);
@@ -92,6 +94,7 @@ std::optional<std::string> ReplayNames::of(std::string_view path) const {
       const std::size_t slash = location.find('/');
       location = slash == std::string_view::npos ? "." : location.substr(slash + 1);
     }
+    if (model::isInMemory(location)) return std::string(location.substr(model::kMemoryName.size()));
     if (const auto absolute = below(location, kRoot)) {
       return *absolute == "." ? "/" : "/" + std::string(*absolute);
     }

@@ -265,6 +265,13 @@ int runPreprocess(const PreprocessOptions& options) {
         "common\n",
         summary->files_on_nodes);
   }
+  if (summary->in_memory.files > 0) {
+    text += fmt::format(
+        "in memory: {} of the files, below @memory, were on the tmpfs of their nodes; calls moved "
+        "{} "
+        "bytes to and from them\n",
+        summary->in_memory.files, summary->in_memory.bytes);
+  }
   if (summary->mpi_unmatched > 0) {
     printFailure(fmt::format(
         "missing order: {} of {} MPI calls have no counterpart in the trace, and order nothing",

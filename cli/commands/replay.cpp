@@ -32,6 +32,7 @@
 #include "replay/plan/compile.hpp"
 #include "replay/report.hpp"
 #include "replay/target/adopt.hpp"
+#include "replay/target/memory.hpp"
 #include "replay/target/sources.hpp"
 
 namespace omnio::cli {
@@ -221,6 +222,7 @@ int replayOnce(const ReplayOptions& options, std::optional<base::StopsHeld>& hel
                                         .output = launcher_output.fd(),
                                         .error_output = launcher_words.fd(),
                                         .mask = &held->before()});
+  replay::removeLeftInMemory();  // where it was ended before it could
   const std::optional<std::string> failed = replay::failureSaid(request.output);
   const std::optional<std::string> shown = replay::reportSaid(request.output);
   if (end.start_error != 0) {

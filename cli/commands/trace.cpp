@@ -16,6 +16,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
 #include "cli/trace/child.hpp"
+#include "cli/trace/log_server.hpp"
 #include "cli/trace/manifest.hpp"
 #include "cli/trace/preload.hpp"
 #include "cli/trace/setting_values.hpp"
@@ -25,6 +26,7 @@
 #include "core/order/host_offsets.hpp"
 #include "core/tracefile/collect.hpp"
 #include "core/tracefile/trace_identity.hpp"
+#include "core/tracefile/unlogged.hpp"
 #include "core/wire/info.hpp"
 #include "core/wire/path_pattern.hpp"
 #include "core/wire/settings.hpp"
@@ -166,7 +168,7 @@ void conclude(const Request& request, const OpenDirectory& opened, const wire::R
   if (!written) printFailure(written.failure().sentence);
   // That a command failed it has said itself; what it cannot know is that events are missing.
   if (launch.exit_code == 0 || reading.wholeness.events_missing > 0 ||
-      !reading.trace->untraced().empty()) {
+      !reading.trace->untraced().empty() || !reading.trace->ended().empty()) {
     for (const std::string& reason : tracefile::reasonsInBrief(reading.wholeness)) {
       printFailure(fmt::format("the trace is not whole: {}", reason));
     }
@@ -207,9 +209,11 @@ int runTrace(Request& request) {
                 .pid = getpid(),
                 .started_ns = unixNs(),
                 .troubles = {}};
+  std::optional<LogServer> server(std::in_place, directory->path, directory->run);
   const ChildEnd end =
       runChild(request.command,
                {.also_pass_on = *wire::parseSignal(request.word(wire::SettingId::kToggleSignal))});
+  server.reset();
   launch.ended_ns = unixNs();
   launch.exit_code = end.exitCode();
   launch.signal = end.signal;
@@ -217,6 +221,10 @@ int runTrace(Request& request) {
     fail(base::systemFailure(request.command.front(), end.start_error, "cannot run"));
     releaseDirectory(directory->path, launcher);
     return end.exitCode();
+  }
+  if (!command.check.reason) {
+    tracefile::noteMoved(directory->path, launch.host, static_cast<std::uint32_t>(end.pid),
+                         command.program.native(), end.moved, end.signal);
   }
   if (command.check.reason) {
     tracefile::noteUntraced(directory->path, launch.host, *command.check.reason, command.program);

@@ -14,6 +14,8 @@
 #include <cstdio>
 #include <new>
 
+#include "core/tracefile/unlogged.hpp"
+
 namespace omnio::cli {
 namespace {
 
@@ -122,6 +124,12 @@ ChildEnd runChild(const std::vector<std::string>& command, const ChildSettings& 
   }
   sigprocmask(SIG_SETMASK, settings.mask == nullptr ? &before : settings.mask, nullptr);
 
+  // It stays until its account has been read.
+  siginfo_t ended{};
+  while (waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
+  }
+  end.pid = pid;
+  end.moved = tracefile::kernelBytesOf(static_cast<std::uint32_t>(pid));
   int status = 0;
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }

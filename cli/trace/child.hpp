@@ -6,13 +6,17 @@
 #include <string>
 #include <vector>
 
+#include "core/wire/moved_bytes.hpp"
+
 namespace omnio::cli {
 
 struct ChildEnd {
-  int start_error = 0;  // errno when the command could not be started, else 0
-  int status = 0;       // its exit status
-  int signal = 0;       // that ended it, or 0
-  int stopped_by = 0;   // the last signal that asked this process to stop meanwhile, or 0
+  int start_error = 0;       // errno when the command could not be started, else 0
+  int status = 0;            // its exit status
+  int signal = 0;            // that ended it, or 0
+  int pid = 0;               // its number; 0: it was not started
+  wire::MovedBytes moved{};  // by it and the children it waited for, by the kernel's account
+  int stopped_by = 0;        // the last signal that asked this process to stop meanwhile, or 0
 
   // As a shell has it: the status, 128+n for a signal, 126 and 127 when it did not start.
   int exitCode() const;

@@ -220,6 +220,14 @@ base::Result<void> writeManifest(const tracefile::Trace& trace,
       putNames(json, "exclude", facts.text(info::kExclude), ':');
       putNames(json, "include", facts.text(info::kInclude), ':');
       putNames(json, "default_exclude", facts.text(info::kDefaultExclude), ':');
+      json.list("left_out", wholeness.left_out, [&json](const tracefile::LeftOut& one) {
+        json.object([&] {
+          json.put("pattern", base::printable(one.pattern));
+          json.put("calls", one.calls);
+          json.put("bytes_read", one.moved.read);
+          json.put("bytes_written", one.moved.written);
+        });
+      });
     });
     // A host whose processes have several clocks stands there once for each.
     json.list("hosts", trace.clocks(), [&](const tracefile::HostClock& host) {

@@ -58,6 +58,7 @@ enum class Effect : std::uint8_t {
   kChoosesName,       // the call makes up the name of its file (mkstemp)
   kStaysAtLink,       // looks at a symbolic link itself, and not at what that leads to
   kReadsLink,         // finds the text of a symbolic link, or that the name is none (EINVAL)
+  kInSharedMemory,    // the name is that of a file in /dev/shm (shm_open)
   kSeesSize,          // tells the size of a file to the application, and not to the trace
   // Data of files, by descriptor or path.
   kSetsLength,
@@ -110,7 +111,7 @@ struct CallsWithEffects {
 inline constexpr auto kEffects = [] {
   using enum CallId;
   using enum Effect;
-  return std::array<CallsWithEffects, 39>{{
+  return std::array<CallsWithEffects, 40>{{
       // ---- names ----
       {{kChoosesName}, {mkstemp, mkostemp, mkstemps, mkostemps, tmpfile}},
       {{kMakesName, kMakesDirectory}, {mkdir, mkdirat}},
@@ -121,6 +122,7 @@ inline constexpr auto kEffects = [] {
       {{kMakesName, kMakesSymlink}, {symlink, symlinkat}},
       {{kRemovesName}, {unlink, unlinkat, remove}},
       {{kRemovesName, kRemovesDirectory}, {rmdir}},
+      {{kInSharedMemory}, {shm_open, shm_unlink}},
       {{kChangesDirectory}, {chdir, fchdir}},
       {{kSeesSize}, {stat, fstat, fstatat, statx}},
       {{}, {access,    faccessat, euidaccess, statfs,   fstatfs,   statvfs,    fstatvfs,
@@ -133,7 +135,7 @@ inline constexpr auto kEffects = [] {
       {{kSetsLength}, {truncate, ftruncate}},
       {{kReservesSpace}, {fallocate, posix_fallocate}},
       {{}, {posix_fadvise, readahead, lockf, fcntl_lock}},
-      {{kMinusOneIsThePosition}, {preadv2, pwritev2, copy_file_range}},
+      {{kMinusOneIsThePosition}, {preadv2, pwritev2, copy_file_range, sendfile_read}},
       {{kMinusOneIsThePosition, kIsNotCounted}, {splice, splice_read}},
       {{kIsNotCounted}, {clone_range}},
       {{kBeginsRead}, {aio_read, lio_read, io_read}},

@@ -47,6 +47,13 @@ struct ScheduleTarget {
   bool operator==(const ScheduleTarget&) const = default;
 };
 
+// Files in the memory of nodes: how many there are, and what calls moved to and from them.
+struct MemoryUse {
+  std::uint64_t files = 0;
+  std::uint64_t bytes = 0;
+  bool operator==(const MemoryUse&) const = default;
+};
+
 struct ScheduleGlobal {
   Timing timing = Timing::kDelta;
   // Files that the application made are there, in full size, before the replay begins: its writes
@@ -66,6 +73,7 @@ struct ScheduleGlobal {
   std::uint64_t source_events_missing = 0;
   std::vector<std::string> command{};   // the application's
   std::vector<std::string> left_out{};  // in words: what the trace has and the schedule has not
+  MemoryUse in_memory{};                // as recorded
   // Only a schedule with calls of MPI-IO has it.
   std::optional<MpiTables> mpi{};
 };
@@ -101,6 +109,20 @@ inline std::string locationOnNode(std::string_view host, std::string_view locati
   return result;
 }
 inline bool isOnNode(std::string_view location) { return location.starts_with(kNodePrefix); }
+
+// A file that was in the memory of its node (core/event/memory_files.hpp) lies below "@memory",
+// with its absolute path: "@memory/dev/shm/a", or "@node/HOST/@memory/dev/shm/a".
+inline constexpr std::string_view kMemoryName = "@memory";
+inline bool isInMemory(std::string_view location) {
+  if (isOnNode(location)) {
+    location.remove_prefix(kNodePrefix.size());
+    const std::size_t slash = location.find('/');
+    if (slash == location.npos) return false;
+    location.remove_prefix(slash + 1);
+  }
+  return location.starts_with(kMemoryName) && location.size() > kMemoryName.size() &&
+         location[kMemoryName.size()] == '/';
+}
 
 // Whether it can be the name of a target. `--target NAME=DIR` and `--map PATTERN=NAME:` give the
 // other characters a meaning.

@@ -124,6 +124,10 @@ ScheduleGlobal globalOf(JsonReader& in, const JsonNode& node) {
     if (origin.find("command") != nullptr) global.command = origin.texts("command");
     for (std::string& word : global.command) word = base::bytesOf(word);
     if (origin.find("left_out") != nullptr) global.left_out = origin.texts("left_out");
+    if (const JsonNode* in_memory = origin.find("in_memory")) {
+      JsonObject use(in, *in_memory);
+      global.in_memory = {.files = use.natural("files"), .bytes = use.natural("bytes")};
+    }
   }
   if (const JsonNode* mpi = object.find("mpi")) global.mpi = mpiOf(in, *mpi, global.ranks);
   return global;

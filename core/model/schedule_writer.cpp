@@ -92,6 +92,12 @@ void ScheduleWriter::global(const ScheduleGlobal& global) {
       json_.list("command", global.command,
                  [&](const std::string& word) { json_.value(base::printable(word)); });
       json_.put("left_out", global.left_out);
+      if (global.in_memory.files > 0) {
+        json_.object("in_memory", [&] {
+          json_.put("files", global.in_memory.files);
+          json_.put("bytes", global.in_memory.bytes);
+        });
+      }
     });
     if (global.mpi) {
       json_.object("mpi", [&] {

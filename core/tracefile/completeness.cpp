@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <string_view>
 
 #include "core/base/integers.hpp"
@@ -40,6 +41,35 @@ std::uint64_t endOf(const Process& process) {
 }
 
 }  // namespace
+
+std::vector<LeftOut> leftOutOf(const Trace& trace) {
+  std::map<std::string_view, LeftOut> by_pattern;
+  const std::string_view prefix = info::kLeftOutPrefix;
+  for (const auto& process : trace.processes()) {
+    const auto& facts = process->info.all();
+    for (auto fact = facts.lower_bound(prefix);
+         fact != facts.end() && std::string_view(fact->first).starts_with(prefix); ++fact) {
+      std::istringstream words(fact->second);
+      std::uint64_t calls = 0;
+      wire::MovedBytes moved;
+      if (!(words >> calls >> moved.read >> moved.written)) continue;
+      LeftOut& sum = by_pattern[std::string_view(fact->first).substr(prefix.size())];
+      sum.calls += calls;
+      sum.moved.read += moved.read;
+      sum.moved.written += moved.written;
+    }
+  }
+  std::vector<LeftOut> result;
+  for (auto& [pattern, sum] : by_pattern) {
+    sum.pattern = pattern;
+    result.push_back(std::move(sum));
+  }
+  // Those that moved most come first.
+  std::ranges::stable_sort(result, [](const LeftOut& a, const LeftOut& b) {
+    return a.moved.read + a.moved.written > b.moved.read + b.moved.written;
+  });
+  return result;
+}
 
 Stops stopsOf(const Process& process) {
   Stops stops;
@@ -90,6 +120,21 @@ void noteStops(const Trace& trace, Wholeness& result) {
       processes, base::counted(all, "process", "processes"), processes == 1 ? "" : "up to ",
       static_cast<double>(longest_ns) / 1e9, processes == 1 ? "it" : "they",
       processes == 1 ? "it" : "they", processes == 1 ? "its" : "their"));
+}
+
+// "left out by default (omnio trace --list-filters): 12 calls on /dev/shm/mpich_*, which wrote 4.00
+// MiB; 3 calls on /proc/*, which read 1.20 KiB"
+void noteLeftOut(const Trace& trace, Wholeness& result) {
+  result.left_out = leftOutOf(trace);
+  std::string words;
+  for (const LeftOut& one : result.left_out) {
+    const std::string moved = unseenWords(one.moved);
+    words += fmt::format("{}{} on {}{}{}", words.empty() ? "" : "; ",
+                         base::counted(one.calls, "call", "calls"), base::printable(one.pattern),
+                         moved.empty() ? "" : ", which ", moved);
+  }
+  if (words.empty()) return;
+  result.notes.push_back("left out by default (omnio trace --list-filters): " + words);
 }
 
 // Notes the values of settings that no process could make sense of.
@@ -204,18 +249,30 @@ void checkRanks(const Trace& trace, Wholeness& result) {
   }
 }
 
+// What a process without a traced end is known to have moved, where no signal ended it; nullptr
+// where that is not known.
+const EndedProcess* endBySystemCall(const Trace& trace, const Process& process) {
+  const std::string& host = process.info.text(info::kHost);
+  const auto end = std::ranges::find_if(trace.ended(), [&](const EndedProcess& other) {
+    return other.pid == process.pid && other.host == host;
+  });
+  return process.life == Life::kKilled && end != trace.ended().end() && end->signal == 0 ? &*end
+                                                                                          : nullptr;
+}
+
 // Whether a process that did not say its end was in no call then whose effects could be missing:
 // its rings, which were read or collected, have all that it did. Python's pools of processes end
 // so.
-bool endedBetweenCalls(const Process& process) {
+bool endedBetweenCalls(const Trace& trace, const Process& process) {
   return process.life == Life::kKilled && !process.info.text(info::kEndedBetweenCalls).empty() &&
-         process.info.text(info::kEndedInCall).empty();
+         process.info.text(info::kEndedInCall).empty() &&
+         endBySystemCall(trace, process) == nullptr;
 }
 
 void noteKilled(const Trace& trace, Wholeness& result) {
   const auto& processes = trace.processes();
   const auto count = static_cast<std::uint64_t>(std::ranges::count_if(
-      processes, [](const auto& process) { return endedBetweenCalls(*process); }));
+      processes, [&](const auto& process) { return endedBetweenCalls(trace, *process); }));
   if (count == 0) return;
   result.notes.push_back(fmt::format(
       "{} of {} {} ended by a signal, or in a way that the tracer does not see, between two calls: "
@@ -224,7 +281,7 @@ void noteKilled(const Trace& trace, Wholeness& result) {
       count == 1 ? "it" : "they"));
 }
 
-void checkLife(const Process& process, Wholeness& result) {
+void checkLife(const Trace& trace, const Process& process, Wholeness& result) {
   const auto because = [&](std::string_view what) {
     result.reasons.push_back(fmt::format("{} {}", process.name(), what));
   };
@@ -233,8 +290,12 @@ void checkLife(const Process& process, Wholeness& result) {
       {Life::kKilled, "was killed"},
       {Life::kRunning, "is still running"},
       {Life::kUnknown, "did not say that it ended: it was killed, or still runs on its node"}};
-  const std::string_view why = base::wordOf(kUnfinished, process.life);
-  if (!why.empty() && !endedBetweenCalls(process)) because(why);
+  if (const EndedProcess* const end = endBySystemCall(trace, process)) {
+    because(end->endSentence());
+  } else if (const std::string_view why = base::wordOf(kUnfinished, process.life);
+             !why.empty() && !endedBetweenCalls(trace, process)) {
+    because(why);
+  }
   if (process.container.empty()) because("could not create its file in the trace directory");
   const std::string& ended = process.info.text(wire::info::kRecordingEnded);
   if (!ended.empty()) {
@@ -421,7 +482,7 @@ Wholeness assess(const Trace& trace) {
     if (!process->info.text(wire::info::kStacksShortened).empty()) {
       ++result.processes_with_short_stacks;
     }
-    checkLife(*process, result);
+    checkLife(trace, *process, result);
     const std::uint64_t missing = countEvents(*process, result);
     checkFile(*process, missing, result);
   }
@@ -435,11 +496,17 @@ Wholeness assess(const Trace& trace) {
   }
   checkSpawned(trace, result);
   result.settled = result.reasons.empty();
+  for (const EndedProcess& process : trace.ended()) {
+    if (process.has_log) continue;
+    (process.isMissed() ? result.reasons : result.notes).push_back(process.sentence());
+    if (process.isMissed()) result.at_least = true;
+  }
   checkBytes(trace, result);
   checkUnseenWays(trace, result);
   result.whole = result.reasons.empty();
   noteStops(trace, result);
   noteKilled(trace, result);
+  noteLeftOut(trace, result);
   noteRefusedSettings(trace, result);
   return result;
 }

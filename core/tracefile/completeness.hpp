@@ -28,6 +28,14 @@ struct Stops {
 // A stop that the process did not end goes on to where its log ends, as far as that is known.
 Stops stopsOf(const Process& process);
 
+// What a default filter left out, of all processes.
+struct LeftOut {
+  std::string pattern;
+  std::uint64_t calls = 0;
+  wire::MovedBytes moved{};
+};
+std::vector<LeftOut> leftOutOf(const Trace& trace);
+
 struct Wholeness {
   bool whole = true;
   // Nothing is missing that a process may still write: it is whole, or stays as it is.
@@ -49,6 +57,7 @@ struct Wholeness {
   std::uint64_t processes_with_short_stacks = 0;
   // What the processes moved, as far as they and the kernel tell: by recorded calls and by others.
   SeenBytes bytes;
+  std::vector<LeftOut> left_out;
   bool at_least = false;  // of a process that was killed, more may be missing than can be known
 };
 

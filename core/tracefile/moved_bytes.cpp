@@ -1,6 +1,5 @@
 #include "core/tracefile/moved_bytes.hpp"
 
-#include <algorithm>
 #include <string_view>
 
 #include "core/base/integers.hpp"
@@ -16,11 +15,9 @@ namespace info = wire::info;
 constexpr std::uint64_t kReadByLoader = std::uint64_t{1} << 20;
 constexpr std::uint64_t kWrittenByCLibrary = std::uint64_t{64} << 10;
 
-// What the kernel counted beyond `known`; 0 where it is less than `least` or a hundredth.
+// What the kernel counted beyond `known`; 0 where it is less than `least`.
 std::uint64_t beyond(std::uint64_t kernel, std::uint64_t known, std::uint64_t least) {
-  if (kernel <= known) return 0;
-  const std::uint64_t more = kernel - known;
-  return more < std::max(least, kernel / 100) ? 0 : more;
+  return kernel < known + least ? 0 : kernel - known;
 }
 
 }  // namespace
@@ -63,12 +60,12 @@ std::vector<std::optional<SeenBytes>> seenBytes(const Trace& trace) {
     if (a.children > 0) continue;
     bytes.unseen.written = beyond(a.kernel.written,
                                   a.kernel_before.written + a.own.written + a.passed.written +
-                                      a.recorded.written - a.uncounted.written,
+                                      a.reaped.written + a.recorded.written - a.uncounted.written,
                                   kWrittenByCLibrary);
     if (a.unsized_reads > 0) continue;
     bytes.unseen.read = beyond(a.kernel.read,
-                               a.kernel_before.read + a.own.read + a.passed.read + a.recorded.read -
-                                   a.uncounted.read + a.turned,
+                               a.kernel_before.read + a.own.read + a.passed.read + a.reaped.read +
+                                   a.recorded.read - a.uncounted.read + a.turned,
                                kReadByLoader);
   }
   return result;

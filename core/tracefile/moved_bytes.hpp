@@ -23,10 +23,10 @@ struct SeenBytes {
   SeenBytes& operator+=(const SeenBytes& other);
 };
 
-// In the order of the trace's processes; nothing of those without an account. A process that had
-// children is not compared with the kernel, which adds theirs to its own. A few bytes are not told:
-// the C library reads files of its own past all wrappers, and may read a buffer more than a program
-// asks for.
+// In the order of the trace's processes; nothing of those without an account. A process is not
+// compared with the kernel where that may have added the bytes of children to its own unseen. A few
+// bytes are not told: the C library reads files of its own past all wrappers, and may read a buffer
+// more than a program asks for.
 std::vector<std::optional<SeenBytes>> seenBytes(const Trace& trace);
 
 }  // namespace omnio::tracefile

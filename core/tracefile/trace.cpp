@@ -133,8 +133,10 @@ base::Result<Trace> Trace::open(const fs::path& directory) {
   readRingsIn(ringDirectories({places.begin(), places.end()}));
   trace.takeRings(std::move(rings), identity);
   trace.untraced_ = readUntraced(directory);
+  trace.ended_ = readEnded(directory, trace.processes_);
   if (trace.processes_.empty()) {
-    if (!trace.untraced_.empty()) return trace;
+    if (!trace.untraced_.empty() || std::ranges::any_of(trace.ended_, &EndedProcess::isMissed))
+      return trace;
     const auto unwritten =
         std::ranges::find(trace.unreadable_, base::Code::kUnwritten, &base::Failure::code);
     if (unwritten != trace.unreadable_.end()) return trace;

@@ -13,6 +13,7 @@
 #include "core/tracefile/host_clocks.hpp"
 #include "core/tracefile/process.hpp"
 #include "core/tracefile/trace_identity.hpp"
+#include "core/tracefile/unlogged.hpp"
 #include "core/tracefile/untraced.hpp"
 
 namespace omnio::tracefile {
@@ -52,6 +53,9 @@ class Trace {
   // Programs that ran without the tracer, by path.
   const std::vector<UntracedProgram>& untraced() const { return untraced_; }
 
+  // Processes of which those who waited for them tell.
+  const std::vector<EndedProcess>& ended() const { return ended_; }
+
   // The rank a process counts as: its own; 0 when the whole trace is of no job; else none.
   std::optional<int> rankOf(const Process& process) const;
 
@@ -68,6 +72,7 @@ class Trace {
   std::vector<HostClock> clocks_;
   std::vector<base::Failure> unreadable_;
   std::vector<UntracedProgram> untraced_;
+  std::vector<EndedProcess> ended_;
   bool has_ranks_ = false;
 };
 

@@ -25,6 +25,9 @@ inline constexpr char kJob[] = "job";                 // the launcher's name of 
 inline constexpr char kExclude[] = "exclude";         // the caller's patterns, colon-separated
 inline constexpr char kInclude[] = "include";
 inline constexpr char kDefaultExclude[] = "default_exclude";
+// Behind it a pattern of default_exclude: "CALLS READ WRITTEN" of the files that it left out, in
+// calls and bytes. Not there: none.
+inline constexpr char kLeftOutPrefix[] = "left_out.";
 inline constexpr char kMpiLibrary[] = "mpi_library";
 // The first MPI call of the process that is not recorded.
 inline constexpr char kMpiUnrecorded[] = "mpi_not_recorded";

@@ -53,11 +53,13 @@ struct MovedAccount {
   // of a stream.
   std::uint64_t turned = 0;
   std::uint64_t unsized_reads = 0;  // recorded reads that do not tell how much they read (fscanf)
-  // That the process started or waited for, at least. The kernel adds a child's bytes to those of
-  // the process that waits for it.
+  // Children whose bytes may be among the kernel's, and are not known: it adds a child's to those
+  // of the process that waits for it, and these were waited for unseen.
   std::uint64_t children = 0;
   // A part of `recorded` that the kernel does not count: through mappings, libaio and splice.
   MovedBytes uncounted{};
+  // What the kernel added for the children that were seen to be waited for.
+  MovedBytes reaped{};
 
   bool operator==(const MovedAccount&) const = default;
 };
@@ -78,6 +80,8 @@ constexpr void forEachNumber(Account& account, Action action) {
   action(account.children);
   action(account.uncounted.read);
   action(account.uncounted.written);
+  action(account.reaped.read);
+  action(account.reaped.written);
 }
 
 // How the replayer tells its tracer what it moved past the wrappers on its own account: by a call

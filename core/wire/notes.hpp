@@ -66,6 +66,23 @@ inline constexpr const char* kProcessesSuffix = ".processes";
 // A line with its newline: a word and six numbers.
 inline constexpr std::size_t kMaxChildNote = 160;
 
+// In the same file, lines that tell what processes moved, by the kernel's account
+// (moved_bytes.hpp):
+//
+//   moved <parent> <child> <read> <written> <signal> <program>
+//                                              of a child, its own waited-for children included,
+//                                              when its parent had waited for it; parent 0:
+//                                              `omnio trace`; signal: that ended it, or 0; program:
+//                                              where it is known
+//   quiet <pid> <read> <written> <is traced>   of a process that left no log although it ended as
+//                                              it should: it was a shell or a launcher (0), or
+//                                              moved nothing by files that are recorded (1)
+//
+// Only of processes that moved as much:
+inline constexpr const char* kMovedWord = "moved";
+inline constexpr const char* kQuietWord = "quiet";
+inline constexpr std::uint64_t kWorthNoting = std::uint64_t{1} << 20;
+
 enum class ChildNote : std::uint8_t {
   kFork,    // the child began between begin and end
   kExec,    // the same, told by the child itself before it became another program

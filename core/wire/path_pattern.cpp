@@ -78,20 +78,20 @@ bool matchesPattern(std::string_view pattern, const PathParts& path) {
   return matches(pattern, path, begin);
 }
 
-bool matchesAny(std::string_view patterns, const PathParts& path) {
+std::size_t firstMatch(std::string_view patterns, const PathParts& path) {
   std::size_t begin = 0;
-  while (begin <= patterns.size()) {
+  for (std::size_t place = 0; begin <= patterns.size(); ++place) {
     std::size_t end = begin;
     while (end < patterns.size() && patterns[end] != ':') {
       end += patterns[end] == '\\' && end + 1 < patterns.size() ? 2U : 1U;
     }
     if (end > begin &&
         matchesPattern(std::string_view(patterns.data() + begin, end - begin), path)) {
-      return true;
+      return place;
     }
     begin = end + 1;
   }
-  return false;
+  return kNoPattern;
 }
 
 }  // namespace omnio::wire

@@ -180,6 +180,8 @@ const std::vector<Access>& CallAccesses::of(const ScheduleEvent& event) {
     open.position = std::max<std::int64_t>(event.offset, 0);
     return found_;
   }
+  const MovedBytes moved_before = moved_;
+  const bool is_in_memory = isInMemory(event);
   switch (event.row->call_class) {
     case Class::kOpen:
       open(event);
@@ -209,10 +211,25 @@ const std::vector<Access>& CallAccesses::of(const ScheduleEvent& event) {
     case Class::kThreadSync:
       break;
   }
+  if (is_in_memory) {
+    found_.clear();
+    moved_ = moved_before;
+  }
   if (event.file != model::kNoFileNumber && !found_.empty() && !found_.front().movesData()) {
     found_.front().look_ups = lookUpsOf(event);
   }
   return found_;
+}
+
+bool CallAccesses::isInMemory(const ScheduleEvent& event) const {
+  model::FileNumber file = event.file;
+  if (file == model::kNoFileNumber) {
+    const auto open = opens_.find(static_cast<std::int64_t>(event.fd));
+    if (open == opens_.end() || !open->second) return false;
+    file = open->second->file;
+  }
+  const auto number = static_cast<std::size_t>(file);
+  return number < files_.size() && files_[number].is_in_memory;
 }
 
 double CallAccesses::lookUpsOf(const ScheduleEvent& event) const {

@@ -31,6 +31,7 @@ struct FileFacts {
   double names = 1;                  // in its location
   bool is_shared = false;            // several ranks name it
   bool is_in_shared_folder = false;  // several ranks name files in its directory
+  bool is_in_memory = false;         // of nodes: no storage has it
 };
 
 // Bytes that the calls of a schedule move.
@@ -119,6 +120,8 @@ class CallAccesses {
   void add(CellOperation operation, model::FileNumber file, double bytes = 0,
            bool stands_for_another = false);
   void addSync(CellOperation operation, model::FileNumber file, double bytes);
+  // Whether it is about a file that no storage has.
+  bool isInMemory(const model::ScheduleEvent& event) const;
   double lookUpsOf(const model::ScheduleEvent& event) const;
 
   const std::vector<FileFacts>& files_;

@@ -46,13 +46,15 @@ class Survey final : public model::ScheduleSink {
     rank_count = global.ranks;
     source = global.source;
     left_out = global.left_out;
+    in_memory = global.in_memory;
     return {};
   }
 
   Complaint file(model::FileNumber, const model::ScheduleFile& file) override {
     facts.push_back({.exists = file.exists,
                      .size = file.size,
-                     .names = 1 + static_cast<double>(std::ranges::count(file.location, '/'))});
+                     .names = 1 + static_cast<double>(std::ranges::count(file.location, '/')),
+                     .is_in_memory = model::isInMemory(file.location)});
     const std::size_t slash = file.location.rfind('/');
     const std::string_view folder = slash == std::string::npos
                                         ? std::string_view()
@@ -109,6 +111,7 @@ class Survey final : public model::ScheduleSink {
   int rank_count = 0;
   std::string source;
   std::vector<std::string> left_out;
+  model::MemoryUse in_memory;
 
  private:
   static constexpr int kNoRank = -1, kSeveral = -2;
@@ -496,6 +499,11 @@ base::Result<Program> readProgram(const std::filesystem::path& schedule, double 
   program.source = survey.source;
   for (const std::string& words : survey.left_out) {
     program.notes.push_back("not in the schedule, nor in the estimate: " + base::printable(words));
+  }
+  if (survey.in_memory.files > 0) {
+    program.notes.push_back(fmt::format(
+        "not in the estimate: {} in the memory of nodes, to and from which {} bytes were moved",
+        base::counted(survey.in_memory.files, "file", "files"), survey.in_memory.bytes));
   }
   const auto take = [&](auto&& sink) -> base::Result<void> {
     if (auto read = model::readSchedule(schedule, sink); !read) return read;

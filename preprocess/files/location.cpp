@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/printable.hpp"
+#include "core/event/memory_files.hpp"
 #include "core/model/schedule.hpp"
 
 namespace omnio::preprocess {
@@ -58,6 +59,7 @@ base::Result<MapRule> parseMapRule(std::string_view text) {
   }
   const std::string place = lexicallyAbsolute(to).substr(1) + '/';
   if (model::isOnNode(place)) return refuse("what is below @node belongs to nodes");
+  if (model::isInMemory(place)) return refuse("what is below @memory is memory of nodes");
   const std::string absolute = lexicallyAbsolute(from);
   return MapRule{.from = absolute == "/" ? "" : absolute, .to = lexicallyAbsolute(to).substr(1)};
 }
@@ -73,6 +75,10 @@ LocationMap::LocationMap(std::vector<MapRule> rules, std::string_view directory)
   const std::string run = lexicallyAbsolute(directory);
   // A program that ran in "/" has all of the system below its directory.
   if (run != "/") add(run, "");
+  for (const std::string_view memory : event::kMemoryDirectories) {
+    if (!event::isInMemory(memory, run)) continue;
+    add(memory, fmt::format("{}{}", model::kMemoryName, memory));
+  }
   add("", "@root");
   std::stable_sort(rules_.begin(), rules_.end(), [](const MapRule& a, const MapRule& b) {
     return a.from.size() > b.from.size();

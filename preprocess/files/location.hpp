@@ -21,7 +21,8 @@ base::Result<MapRule> parseMapRule(std::string_view text);
 class LocationMap {
  public:
   // Besides the rules: what lies below `directory`, where the application ran, keeps its relative
-  // path; all else goes below "@root" with its absolute path. The rule with the longest FROM wins.
+  // path; what was in memory (core/event/memory_files.hpp) goes below "@memory" with its absolute
+  // path, and all else below "@root". The rule with the longest FROM wins.
   LocationMap(std::vector<MapRule> rules, std::string_view directory);
 
   // "a/b" for an absolute path; never empty, absolute, or with ".." in it. "." for the target

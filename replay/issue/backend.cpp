@@ -421,7 +421,8 @@ std::int64_t nowNs() {
   return static_cast<std::int64_t>(now.tv_sec) * 1000000000 + now.tv_nsec;
 }
 
-void findSymbols(){
+void findSymbols() {
+  nullDevice();
 #include "core/calls/posix.def"
 #include "core/calls/stdio.def"
 }

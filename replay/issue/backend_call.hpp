@@ -61,6 +61,10 @@ std::int64_t argumentOf(const Call& call, calls::Role role) {
 
 Outcome notIssued();
 
+// /dev/null, open for writing. findSymbols() opens it, before any thread is fenced in; -1: it
+// cannot be had.
+int nullDevice();
+
 // Flags of an open: it must not cut off what write_overwrite has put there. One that failed is to
 // fail again.
 inline std::int64_t openFlags(const Call& call, std::int64_t recorded) {

@@ -97,10 +97,25 @@ Outcome closeRange(Call& call, void* symbol) {
 
 }  // namespace
 
+int nullDevice() {
+  static const int device = raw::openAt(AT_FDCWD, "/dev/null", O_WRONLY | O_CLOEXEC);
+  return device;
+}
+
 OMNIO_BY_HAND(open) { return openPlain(call); }
 OMNIO_BY_HAND(open64) { return openPlain(call); }
 OMNIO_BY_HAND(openat) { return openRelative(call); }
 OMNIO_BY_HAND(openat64) { return openRelative(call); }
+
+// In schedules they are calls on files.
+OMNIO_BY_HAND(shm_open) {
+  (void)call;
+  return notIssued();
+}
+OMNIO_BY_HAND(shm_unlink) {
+  (void)call;
+  return notIssued();
+}
 
 OMNIO_BY_HAND(close_range) { return closeRange(call, call.symbol); }
 
@@ -151,6 +166,30 @@ struct Spliced {
 };
 
 }  // namespace
+
+// Regular but for the file that it goes to, which is another program's in the recording.
+template <typename Offset>
+Outcome sendFile(Call& call) {
+  const auto real = reinterpret_cast<ssize_t (*)(int, int, Offset*, size_t)>(call.symbol);
+  const int from = call.context.descriptors.fd(call.op().other);
+  Offset offset = static_cast<Offset>(call.argument(2));
+  Offset* const place = call.argument(2) == -1 ? nullptr : &offset;
+  const auto bytes = static_cast<std::size_t>(call.argument(3));
+  return timed<Result::kBytes>(call, [&] { return real(call.fd(), from, place, bytes); });
+}
+
+OMNIO_BY_HAND(sendfile) { return sendFile<off_t>(call); }
+OMNIO_BY_HAND(sendfile64) { return sendFile<off64_t>(call); }
+
+// What took the bytes was no file; /dev/null takes as many.
+OMNIO_BY_HAND(sendfile_read) {
+  const auto real = reinterpret_cast<ssize_t (*)(int, int, off64_t*, size_t)>(call.symbol);
+  off64_t offset = call.argument(1);
+  off64_t* const place = offset == -1 ? nullptr : &offset;
+  const auto bytes = static_cast<std::size_t>(call.argument(2));
+  if (nullDevice() < 0) return notIssued();
+  return timed<Result::kBytes>(call, [&] { return real(nullDevice(), call.fd(), place, bytes); });
+}
 
 // The pipe holds what the application's held.
 OMNIO_BY_HAND(splice) {

@@ -68,17 +68,20 @@ Paths::Paths(const Plan& plan, const Trees& trees, const std::vector<std::uint32
   }
   for (const Tree& tree : trees_.targets()) above_.push_back(directoriesAbove(tree));
   if (trees_.onNode()) above_node_tree_ = directoriesAbove(*trees_.onNode());
+  if (trees_.inMemory()) above_memory_tree_ = directoriesAbove(*trees_.inMemory());
 }
 
 Paths::~Paths() {
   for (const auto& [base, fd] : bases_) raw::closeFd(fd);
   for (const std::vector<int>& above : above_) std::ranges::for_each(above, raw::closeFd);
   std::ranges::for_each(above_node_tree_, raw::closeFd);
+  std::ranges::for_each(above_memory_tree_, raw::closeFd);
 }
 
 const std::vector<int>& Paths::above(std::uint32_t tree) const {
-  return tree == kNodeTree && trees_.onNode() ? above_node_tree_
-                                              : above_[tree < above_.size() ? tree : 0];
+  if (tree == kNodeTree && trees_.onNode()) return above_node_tree_;
+  if (tree == kMemoryTree && trees_.inMemory()) return above_memory_tree_;
+  return above_[tree < above_.size() ? tree : 0];
 }
 
 const PlannedFile* Paths::planned(std::uint32_t file) const {

@@ -62,6 +62,7 @@ class Paths {
   std::map<std::pair<std::uint32_t, std::string>, int> bases_;
   std::vector<std::vector<int>> above_;  // by tree, the nearest first
   std::vector<int> above_node_tree_;
+  std::vector<int> above_memory_tree_;
 };
 
 // The names that the calls of one thread use.

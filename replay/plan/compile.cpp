@@ -102,7 +102,7 @@ Compiler::Complaint Compiler::file(model::FileNumber, const model::ScheduleFile&
                            file.role != model::FileRole::kAbsent;
   const bool is_for_reading =
       changes_.inputs == Origin::kInPlace || changes_.inputs == Origin::kKept;
-  if (has_content && !model::isOnNode(file.location) &&
+  if (has_content && !model::isOnNode(file.location) && !model::isInMemory(file.location) &&
       (!is_for_reading || file.role == model::FileRole::kInput)) {
     plan_.files.back().origin = changes_.inputs;
   }
@@ -138,7 +138,9 @@ bool Compiler::appends(const ScheduleEvent& event) const {
 
 // The rank of the thread uses the file. All of a rank's threads come together.
 void Compiler::noteUser(std::uint32_t number) {
-  if (number >= plan_.files.size() || !model::isOnNode(plan_.files[number].location)) return;
+  if (number >= plan_.files.size()) return;
+  const std::string& location = plan_.files[number].location;
+  if (!model::isOnNode(location) && !model::isInMemory(location)) return;
   std::vector<std::uint32_t>& users = plan_.files[number].users;
   const auto rank = static_cast<std::uint32_t>(thread().recorded.rank);
   if (users.empty() || users.back() != rank) users.push_back(rank);

@@ -17,7 +17,7 @@
 namespace omnio::replay {
 namespace {
 
-constexpr std::string_view kMagic = "omnio replay plan 17\n";
+constexpr std::string_view kMagic = "omnio replay plan 18\n";
 
 }  // namespace
 
@@ -78,9 +78,9 @@ void parts(Io& io, PartsOf<Plan> auto& plan) {
   auto& global = plan.global;
   io.items(global.timing, global.write_overwrite, global.size_scale, global.size_scales,
            global.keep_below, global.time_scale, global.ranks, global.source, global.source_whole,
-           global.source_events_missing, global.command, global.left_out, global.mpi, plan.schedule,
-           plan.schedule_digest, plan.files, plan.ranks, plan.threads, plan.phase_work,
-           plan.flag_waiters);
+           global.source_events_missing, global.command, global.left_out, global.in_memory.files,
+           global.in_memory.bytes, global.mpi, plan.schedule, plan.schedule_digest, plan.files,
+           plan.ranks, plan.threads, plan.phase_work, plan.flag_waiters);
 }
 
 FlagWaiters::FlagWaiters(const std::vector<std::vector<std::uint32_t>>& by_flag,

@@ -18,8 +18,11 @@
 
 namespace omnio::replay {
 
-// The number of the tree that a node has for itself, beside those of the targets.
+// The number of the tree that a node has for itself, beside those of the targets; and of the one in
+// its memory.
 inline constexpr std::uint32_t kNodeTree = 0xFFFFFFFF;
+inline constexpr std::uint32_t kMemoryTree = 0xFFFFFFFE;
+constexpr bool isTreeOfNode(std::uint32_t tree) { return tree >= kMemoryTree; }
 
 // What a file that exists before the run has in it.
 enum class Origin : std::uint8_t {
@@ -37,7 +40,8 @@ inline constexpr base::Word<Origin> kOrigins[] = {{Origin::kMade, "make"},
 
 struct PlannedFile : model::ScheduleFile {
   Origin origin = Origin::kMade;
-  std::uint32_t tree = 0;  // that it lies in: of a target, by number, or kNodeTree
+  // That it lies in: of a target, by number, kNodeTree, or kMemoryTree.
+  std::uint32_t tree = 0;
   // A mkdir, rename or link makes it, or a directory above it: not to be there before.
   bool made_by_events = false;
   std::uint64_t written_end = 0;  // furthest byte that a write of known place reaches
@@ -48,7 +52,7 @@ struct PlannedFile : model::ScheduleFile {
   std::vector<std::uint64_t> line_ends{};
   // All bytes that lines end with: they stand nowhere else.
   std::string delimiters{};
-  // The ranks whose events name the file, each once, if it is on a node (model::isOnNode).
+  // The ranks whose events name the file, each once, if it is on a node or in the memory of one.
   std::vector<std::uint32_t> users{};
 };
 

@@ -24,6 +24,7 @@ std::string targetText(std::string_view name) {
 }
 
 std::string TreeChoice::treeText(std::uint32_t tree) const {
+  if (tree == kMemoryTree) return "the memory of a node";
   return tree == kNodeTree ? "the directory of --node-local" : targetText(rules_.names[tree]);
 }
 
@@ -33,6 +34,11 @@ TreeChoice::Complaint TreeChoice::choose(PlannedFile& file) {
     if (!matches(rules_.maps[i], file.source)) continue;
     is_used_[i] = true;
     name = &rules_.maps[i].target;
+  }
+  if (name == nullptr && model::isInMemory(file.location)) {
+    file.tree = kMemoryTree;
+    has_memory_ = true;
+    return std::nullopt;
   }
   if (name == nullptr && rules_.has_node_trees && model::isOnNode(file.location)) {
     file.tree = kNodeTree;

@@ -45,7 +45,9 @@ class TreeChoice {
   // Sets the tree of the file.
   Complaint choose(PlannedFile& file);
   // Whether files lie in more trees than one.
-  bool isSplit() const { return rules_.names.size() + (rules_.has_node_trees ? 1 : 0) > 1; }
+  bool isSplit() const {
+    return has_memory_ || rules_.names.size() + (rules_.has_node_trees ? 1 : 0) > 1;
+  }
   // About a call that succeeded and gives a file another name. `files` are all of the schedule.
   Complaint checkNames(const model::ScheduleEvent& event, const std::vector<PlannedFile>& files);
   // About maps that match no file; after all files.
@@ -56,6 +58,7 @@ class TreeChoice {
   Complaint checkBelow(std::uint32_t directory, const std::vector<PlannedFile>& files);
 
   TargetRules rules_;
+  bool has_memory_ = false;                 // files are in the memory of nodes
   std::vector<bool> is_used_;               // by map
   std::vector<std::uint32_t> by_location_;  // files, in the order of their locations
   std::unordered_set<std::uint32_t> checked_;

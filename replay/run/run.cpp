@@ -31,6 +31,7 @@
 #include "replay/run/session.hpp"
 #include "replay/run/signals.hpp"
 #include "replay/target/kept.hpp"
+#include "replay/target/memory.hpp"
 #include "replay/target/sources.hpp"
 
 namespace omnio::replay {
@@ -269,6 +270,47 @@ std::filesystem::path makeNodeTree(Session& session, const Request& request) {
   return real / kTreeName;
 }
 
+// The tree of this node in its memory, where files of the plan go there. All processes make it, and
+// end it, together.
+class MemoryTree {
+ public:
+  MemoryTree(Session& session, const Plan& plan)
+      : session_(session),
+        is_used_(std::ranges::find(plan.files, kMemoryTree, &PlannedFile::tree) !=
+                 plan.files.end()) {
+    if (!is_used_) return;
+    replay_ = session.largest(session.rank() == 0 ? wallNs() : 0);
+    if (session.isNodeLeader()) {
+      if (const auto made = makeMemoryTree(replay_); !made) session.abort(made.failure().sentence);
+    }
+    session.barrier();
+    path_ = memoryTreeOf(replay_);
+  }
+  MemoryTree(const MemoryTree&) = delete;
+  MemoryTree& operator=(const MemoryTree&) = delete;
+  ~MemoryTree() {
+    if (!is_used_) return;
+    session_.barrier();
+    if (session_.isNodeLeader()) removeMemoryTree(replay_);
+  }
+
+  // Empty where there is none.
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  // Unlike on any node since it was started.
+  static std::int64_t wallNs() {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+               std::chrono::system_clock::now().time_since_epoch())
+        .count();
+  }
+
+  Session& session_;
+  const bool is_used_;
+  std::int64_t replay_ = 0;
+  std::filesystem::path path_;
+};
+
 std::vector<int> nodeOfRank(const Plan& plan, const Placement& placement, const Session& session) {
   std::vector<int> nodes;
   for (std::uint32_t rank = 0; rank < plan.ranks.size(); ++rank) {
@@ -285,7 +327,9 @@ void checkNodeRoom(Session& session, const Request& request, const Plan& plan,
   if (request.node_local.empty() || request.ignores_room) return;
   std::string failure;
   if (session.isNodeLeader()) {
-    const auto is_there = [&](std::size_t file) { return places[file] == session.node(); };
+    const auto is_there = [&](std::size_t file) {
+      return places[file] == session.node() && plan.files[file].tree == kNodeTree;
+    };
     const auto fits = checkRoom(
         roomNeededOnNode(request.targets, request.node_local, plan, is_there), request.node_local);
     if (!fits) failure = fits.failure().sentence;
@@ -357,7 +401,8 @@ Replayed replayOnce(Session& session, const Request& request,
   const base::Result<std::vector<std::filesystem::path>> tree_paths =
       treesOf(request.targets, tree_path);
   check(tree_paths);
-  const base::Result<Trees> trees = Trees::open(*tree_paths, node_tree);
+  const MemoryTree memory(session, *plan);
+  const base::Result<Trees> trees = Trees::open(*tree_paths, node_tree, memory.path());
   check(trees);
   const base::Result<Places> places = placesOf(*plan, nodeOfRank(*plan, *placement, session));
   check(places);
@@ -386,8 +431,14 @@ Replayed replayOnce(Session& session, const Request& request,
     }
   }
   if (session.isNodeLeader() && !node_tree.empty()) {
-    const auto is_on_node = [&](std::size_t file) { return (*places)[file] == session.node(); };
+    const auto is_on_node = [&](std::size_t file) {
+      return (*places)[file] == session.node() && plan->files[file].tree == kNodeTree;
+    };
     check(noteDirectoriesOnNode(request.node_local, *plan, *trees->onNode(), is_on_node));
+    check(prepareDirectories(*plan, *trees, *places, session.node()));
+  }
+  if (session.isNodeLeader() && !memory.path().empty()) {
+    // Those of a tree of --node-local are there already.
     check(prepareDirectories(*plan, *trees, *places, session.node()));
   }
   if (keeps_inputs) tellKept(session, kept);
@@ -414,6 +465,7 @@ Replayed replayOnce(Session& session, const Request& request,
   writable.insert(writable.end(), {request.output, "/dev/shm"});
   if (const char* rings = getenv("OMNIO_RING_DIR")) writable.emplace_back(rings);
   if (!node_tree.empty()) writable.push_back(node_tree);
+  if (!memory.path().empty()) writable.push_back(memory.path());
   // MPI libraries copy from process to process (process_vm_readv), which no process behind a fence
   // may do; calls of MPI-IO name files below the tree alone.
   if (plan->global.mpi) {
@@ -522,6 +574,13 @@ Replayed replayOnce(Session& session, const Request& request,
   };
   report.node_trees = once(node_tree.native());
   const bool is_adopted = trees->onNode() && trees->onNode()->isAdopted();
+  if (!memory.path().empty()) report.memory_trees = {memory.path().native()};
+  if (const auto found = prepared->find(kMemoryTree); found != prepared->end()) {
+    report.prepared_in_memory = found->second;
+  }
+  report.prepared_in_memory = {.files = session.sum(report.prepared_in_memory.files),
+                               .bytes = session.sum(report.prepared_in_memory.bytes)};
+  report.in_memory = plan->global.in_memory;
   report.adopted_node_trees = once(is_adopted ? node_tree.native() : "");
   if (isTraced()) report.trace = request.output.native();
   report.timing = plan->global.timing;

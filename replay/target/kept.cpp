@@ -238,7 +238,7 @@ std::variant<Entry, std::string> takeInput(const std::vector<Tree>& aside, const
 // Whether a replay may keep the file: nothing but reads changes it.
 bool isKeepable(const Plan& plan, std::size_t number) {
   const PlannedFile& file = plan.files[number];
-  return file.origin == Origin::kKept && file.tree != kNodeTree && wantedSize(plan, file);
+  return file.origin == Origin::kKept && !isTreeOfNode(file.tree) && wantedSize(plan, file);
 }
 
 }  // namespace

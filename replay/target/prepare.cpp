@@ -222,16 +222,18 @@ base::Result<Places> placesOf(const Plan& plan, const std::vector<int>& node_of_
   Places places(plan.files.size(), kInTarget);
   for (std::size_t i = 0; i < plan.files.size(); ++i) {
     const PlannedFile& file = plan.files[i];
-    if (file.tree != kNodeTree) continue;
+    if (!isTreeOfNode(file.tree)) continue;
     for (const std::uint32_t rank : file.users) {
       const int node = node_of_rank[rank];
       if (places[i] == kInTarget) places[i] = node;
       if (places[i] == node) continue;
-      return base::failure(base::Code::kInvalid,
-                           "{} was on one node, and is used by the ranks {} and {}, which this "
-                           "replay has on two; place ranks as they were (--place "
-                           "recorded), or replay without --node-local",
-                           base::printable(file.location), file.users.front(), rank);
+      return base::failure(
+          base::Code::kInvalid,
+          "{} was {} one node, and is used by the ranks {} and {}, which this "
+          "replay has on two; place ranks as they were (--place recorded), or {}",
+          base::printable(file.location), file.tree == kMemoryTree ? "in the memory of" : "on",
+          file.users.front(), rank,
+          file.tree == kMemoryTree ? "--map it to a target" : "replay without --node-local");
     }
     // No rank uses it, so that it is made on no node.
     if (places[i] == kInTarget) places[i] = INT_MAX;

@@ -14,6 +14,31 @@ def filesSeen(trace_directory, directory):
             if (event.get("file") or "").startswith(directory + "/")}
 
 
+def checkNames(checks, work):
+    """What a name below /dev or /proc leads to decides, and not its text."""
+    there = os.path.join(work, "names")
+    os.makedirs(there)
+    with open(os.path.join(there, "in"), "wb") as file:
+        file.write(b"i" * 4096)
+    to = os.path.join(work, "names.trace")
+    command = ["sh", "-c", f"exec {program('c_dev_names')} < in > out"]
+    result = trace(to, command, cwd=there)
+    checks.equal(result.status, 0, f"names: {result}")
+    seen = [(event["call"], os.path.relpath(event["file"], there), event.get("bytes", 0))
+            for event in readLog(to)
+            if event["call"] not in ("fstat", "setvbuf") and event.get("file")]
+    checks.equal(seen, [
+        *[("open", "out", 0), ("write", "out", 1000), ("close", "out", 0)] * 3,
+        ("open", "made", 0), ("write", "made", 1000), ("close", "made", 0),
+        ("fopen", "in", 0), ("fread", "in", 4096), ("fclose", "in", 0),
+        ("stat", "out", 0), ("truncate", "out", 0), ("open", ".", 0), ("mkdir", "sub", 0),
+        ("rename", "made", 0), ("unlink", "renamed", 0)], "names: events")
+    left_out = {entry["pattern"]: (entry["calls"], entry["bytes_read"], entry["bytes_written"])
+                for entry in manifest(to)["filters"]["left_out"]}
+    # The open and the read of /proc/self/status, and the open that fails.
+    checks.equal(left_out.get("/proc/*"), (3, 10, 0), f"names: left out: {left_out}")
+
+
 def main():
     checks = Checks()
     with WorkDirectory() as work:
@@ -50,6 +75,9 @@ def main():
         got, _ = seen("by the environment", OMNIO_EXCLUDE="*/text.txt:*/mixed.txt",
                       OMNIO_INCLUDE="*/mixed.txt")
         checks.equal(got, everything - text, "OMNIO_EXCLUDE and OMNIO_INCLUDE")
+
+        with checks.case("names below /dev and /proc"):
+            checkNames(checks, work)
 
         got, _ = seen("all left out", "--exclude", f"{directory}/*")
         checks.equal(got, set(), "everything left out: an empty trace is still a trace")

@@ -17,6 +17,10 @@ WAYS = {
     "pipe": None,
     "stream": ((MOVED // 65536 * 8, 0), (0, 0)),
     "child": ((MOVED, MOVED), (0, 0)),
+    # The kernel adds what children moved to what their parent did. `cat` and `head` write to pipes.
+    "after": ((MOVED, MOVED), (0, MOVED)),
+    # However small a part of the whole it is.
+    "little": ((0, 100 * MOVED), (0, MOVED)),
     "nothing": None,
 }
 
@@ -50,6 +54,58 @@ def checkWays(checks, work):
             if unseen != (0, 0):
                 checks.that("calls that are not recorded" in " ".join(report["trace"]["reasons"]),
                             f"{way}: {report['trace']['reasons']}")
+
+
+def checkUnlogged(checks, work):
+    """A program that ends by a system call of its own runs no code of the tracer's any more."""
+    ends = [program("c_unseen"), "ends", MIB]
+    for name, command in {"command": ends,
+                          "child of a shell": ["sh", "-c", " ".join(map(str, ends)) + "; true"],
+                          "child": ["python3", "-c", "import subprocess, sys; "
+                                    "subprocess.run(sys.argv[1:], check=True)", *map(str, ends)]
+                          }.items():
+        directory = os.path.join(work, "unlogged-" + name.replace(" ", "-"))
+        done = trace(directory, command, cwd=work)
+        checks.equal(done.status, 0, f"{name}: {done.err!r}")
+        report = stats(directory)["trace"]
+        said = [reason for reason in report["reasons"] if "left no log" in reason]
+        checks.equal(len(said), 1, f"{name}: {report['reasons']}")
+        wanted = "left no log, and wrote 8.00 MiB as the kernel counts"
+        checks.that(said and wanted in said[0], f"{name}: {said}")
+        checks.that(wanted.encode() in done.err, f"{name}: {done.err!r}")
+        checks.that(not report["whole"], f"{name}: whole")
+    # What was recorded before is there.
+    directory = os.path.join(work, "unlogged-both")
+    done = trace(directory, [program("c_unseen"), "both", MIB], cwd=work)
+    checks.equal(done.status, 0, f"both: {done.err!r}")
+    report = stats(directory)["trace"]
+    checks.equal(report["events"], MIB + 2, "both: the opens and the writes by calls")
+    checks.equal([reason.partition(" on host ")[2].partition(" ")[2]
+                  for reason in report["reasons"]],
+                 ["ended by a system call of its own, which no wrapper sees (Go); it wrote 16.0 "
+                  "MiB in all, as the kernel counts"], "both: reasons")
+
+
+def checkNames(checks, work):
+    """An application may have the name of a shell or launcher."""
+    for name in ("time", "fish", "flux"):
+        own = os.path.join(work, "build", name)
+        os.makedirs(os.path.dirname(own), exist_ok=True)
+        shutil.copy(program("c_unseen"), own)
+        directory = os.path.join(work, "named-" + name)
+        done = trace(directory, [own, "calls", MIB], cwd=work)
+        checks.equal(done.status, 0, f"{name}: {done.err!r}")
+        checks.equal(pair(stats(directory), "bytes_seen"), (MOVED, MOVED), f"{name}: bytes seen")
+
+
+def checkPrivate(checks, work):
+    """Pages that are changed in a private mapping are the program's own; the file is read."""
+    directory = os.path.join(work, "trace-private")
+    done = trace(directory, [program("c_unseen"), "private", MIB], cwd=work)
+    checks.equal(done.status, 0, f"private: {done.err!r}")
+    report = stats(directory)["trace"]
+    checks.that(report["whole"], f"private: {report['reasons']}")
+    checks.equal(pair({"trace": report}, "bytes_seen"), (MOVED, 0), "private: bytes seen")
 
 
 def checkMapped(checks, work):
@@ -129,6 +185,9 @@ def main():
     with WorkDirectory() as work:
         checkWays(checks, work)
         checkMapped(checks, work)
+        checkPrivate(checks, work)
+        checkUnlogged(checks, work)
+        checkNames(checks, work)
         checkLeftOut(checks, work)
         checkShell(checks, work)
         checkReal(checks, work)

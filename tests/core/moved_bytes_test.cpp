@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "core/tracefile/completeness.hpp"
 #include "core/tracefile/trace.hpp"
@@ -88,9 +90,8 @@ TEST_F(MovedBytes, ThatTheKernelCountsBesidesAreTold) {
 }
 
 TEST_F(MovedBytes, ByTheCLibraryItselfAreNotTold) {
-  // Less than 1 MiB of reads and 64 KiB of writes, or a hundredth; and what streams read ahead.
+  // Less than 1 MiB of reads and 64 KiB of writes; and what streams read ahead.
   add(7, {.kernel = {.read = 1000000, .written = 60000}});
-  add(8, {.kernel = {.read = 0, .written = 1000 * kMib}, .recorded = {.written = 995 * kMib}});
   add(9, {.kernel = {.read = 9 * kMib}, .recorded = {.read = 1 * kMib}, .turned = 8 * kMib});
   EXPECT_TRUE(assessed().whole);
 }
@@ -98,6 +99,89 @@ TEST_F(MovedBytes, ByTheCLibraryItselfAreNotTold) {
 TEST_F(MovedBytes, OfReadsThatDoNotTellTheirSizeAreNotCompared) {
   add(7, {.kernel = {.read = 9 * kMib, .written = 9 * kMib}, .unsized_reads = 1});
   EXPECT_EQ(assessed().bytes.unseen, (wire::MovedBytes{.read = 0, .written = 9 * kMib}));
+}
+
+TEST_F(MovedBytes, AreToldHoweverSmallAPartTheyAre) {
+  add(8, {.kernel = {.read = 0, .written = 1009 * kMib}, .recorded = {.written = 1000 * kMib}});
+  EXPECT_EQ(assessed().bytes.unseen, (wire::MovedBytes{.read = 0, .written = 9 * kMib}));
+}
+
+TEST_F(MovedBytes, OfChildrenThatWereSeenToBeWaitedForAreTakenOff) {
+  add(7, {.kernel = {.read = 9 * kMib, .written = 80 * kMib},
+          .recorded = {.written = 7 * kMib},
+          .reaped = {.read = 9 * kMib, .written = 9 * kMib}});
+  EXPECT_EQ(assessed().bytes.unseen, (wire::MovedBytes{.read = 0, .written = 64 * kMib}));
+}
+
+// Lines of HOST.processes, of which `omnio trace` and parents write some.
+class EndedProcesses : public MovedBytes {
+ protected:
+  void note(const std::string& lines) {
+    std::ofstream(directory_.path() / "node1.processes") << lines;
+  }
+  static std::vector<std::string> both(const tracefile::Wholeness& whole) {
+    std::vector<std::string> all = whole.reasons;
+    all.insert(all.end(), whole.notes.begin(), whole.notes.end());
+    return all;
+  }
+};
+
+TEST_F(EndedProcesses, WithoutALogAreNamedWithWhatTheyMoved) {
+  add(7, {});
+  // The log of 9 tells of it; what 8 waited for is not its own.
+  note(
+      "fork 7 1 7 8 1 2\nmoved 7 8 20000000 9437184 0\nmoved 8 9 20000000 1048576 0\n"
+      "moved 0 7 1 99999999 0 /bin/x y\n");
+  add(9, {});
+  EXPECT_EQ(
+      both(assessed()),
+      std::vector<std::string>{
+          "process 8 on host node1 left no log, and wrote 8.00 MiB as the kernel counts: it ran "
+          "without the tracer, or made its system calls itself (Go) and ended by one"});
+}
+
+TEST_F(EndedProcesses, ThatMovedNothingByFilesAreNotMissed) {
+  add(7, {});
+  note("moved 7 8 5000000 5000000 0\nquiet 8 5000000 5000000 1\n");
+  EXPECT_TRUE(assessed().whole);
+}
+
+// As `yes` by its pipe.
+TEST_F(EndedProcesses, ThatASignalEndedMayHaveMovedNothingByFiles) {
+  add(7, {});
+  note("moved 7 8 0 5242880 13\n");
+  const tracefile::Wholeness whole = assessed();
+  EXPECT_TRUE(whole.whole);
+  EXPECT_EQ(
+      whole.notes,
+      std::vector<std::string>{
+          "process 8 on host node1 was ended by signal 13 and left no log; it wrote 5.00 MiB in "
+          "all, pipes and sockets included, as the kernel counts"});
+}
+
+TEST_F(EndedProcesses, OfShellsANoteIsEnough) {
+  add(7, {});
+  note("moved 7 8 0 1048576 0 /bin/sh\nquiet 8 0 1048576 0\n");
+  const tracefile::Wholeness whole = assessed();
+  EXPECT_TRUE(whole.whole);
+  EXPECT_EQ(whole.notes, std::vector<std::string>{
+                             "process 8 on host node1 (/bin/sh) is a shell or a launcher, which "
+                             "is not traced; it wrote 1.00 MiB by calls of its own"});
+}
+
+TEST_F(EndedProcesses, MakeATraceByThemselves) {
+  note("moved 0 8 0 9437184 0 /bin/go\n");
+  const auto trace = tracefile::Trace::open(directory_.path());
+  ASSERT_TRUE(trace);
+  EXPECT_EQ(trace->processes().size(), 0U);
+  EXPECT_FALSE(tracefile::assess(*trace).whole);
+}
+
+TEST_F(EndedProcesses, LinesThatMeanNothingArePassedOver) {
+  add(7, {});
+  note(
+      "moved\nmoved 1 2\nmoved a b c d e\nquiet\nquiet x\nmoved 1 2 99999999999999999999999 1 1\n");
+  EXPECT_TRUE(assessed().whole);
 }
 
 TEST_F(MovedBytes, OfChildrenMayBeAmongThoseOfTheirParent) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/model/schedule.hpp"
+
 namespace omnio::preprocess {
 namespace {
 
@@ -14,6 +16,21 @@ TEST(LocationMap, TheRunsOwnDirectoryIsTheTarget) {
   EXPECT_EQ(map.locationOf("/home/u/run/../x"), "@root/home/u/x");
   EXPECT_EQ(map.locationOf("/../../etc/passwd"), "@root/etc/passwd");
   EXPECT_EQ(map.locationOf("/"), "@root");
+}
+
+TEST(LocationMap, FilesInMemoryHaveARootOfTheirOwn) {
+  const LocationMap map({}, "/home/u/run");
+  EXPECT_EQ(map.locationOf("/dev/shm/a/b"), "@memory/dev/shm/a/b");
+  EXPECT_EQ(map.locationOf("/dev/shm"), "@memory/dev/shm");
+  EXPECT_EQ(map.locationOf("/dev/shmem/a"), "@root/dev/shmem/a");
+  EXPECT_TRUE(model::isInMemory("@memory/dev/shm/a"));
+  EXPECT_TRUE(model::isInMemory("@node/n1/@memory/dev/shm/a"));
+  EXPECT_FALSE(model::isInMemory("@memory"));
+  EXPECT_FALSE(model::isInMemory("a/@memory/b"));
+  // A run that began there has its storage there.
+  EXPECT_EQ(LocationMap({}, "/dev/shm/run").locationOf("/dev/shm/run/a"), "a");
+  EXPECT_EQ(LocationMap({}, "/dev/shm/run").locationOf("/dev/shm/b"), "@root/dev/shm/b");
+  EXPECT_EQ(LocationMap({*parseMapRule("/dev/shm=s")}, "/r").locationOf("/dev/shm/b"), "s/b");
 }
 
 TEST(LocationMap, AProgramThatRanAtTheTopKeepsAbsolutePaths) {

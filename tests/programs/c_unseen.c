@@ -8,6 +8,11 @@
 // stream   reads a file by fread, 8 bytes from each of many places
 // child    lets a child do what `calls` does, and waits for it
 // map      writes a file through a mapping
+// private  changes the pages of a private mapping of a file that it may only read
+// after    does what `inline` does after it had children in all ways
+// little   writes a hundred times as much by calls, and then does what `inline` does
+// ends     does all by system calls of its own, and ends by one
+// both     writes by calls, does what `inline` does, and ends by a system call of its own
 // nothing  does no I/O of its own
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,12 +37,13 @@ enum { kMib = 1 << 20 };
 static char block[kMib];
 static int mib;
 
-static long systemCall(long number, long a, long b, long c) {
+static long systemCall(long number, long a, long b, long c, long d) {
 #if defined(__x86_64__)
   long result;
+  register long r10 __asm__("r10") = d;
   __asm__ volatile("syscall"
                    : "=a"(result)
-                   : "a"(number), "D"(a), "S"(b), "d"(c)
+                   : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10)
                    : "rcx", "r11", "memory");
   return result;
 #else
@@ -44,7 +51,8 @@ static long systemCall(long number, long a, long b, long c) {
   register long x0 __asm__("x0") = a;
   register long x1 __asm__("x1") = b;
   register long x2 __asm__("x2") = c;
-  __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2) : "memory");
+  register long x3 __asm__("x3") = d;
+  __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3) : "memory");
   return x0;
 #endif
 }
@@ -58,7 +66,7 @@ static int make(const char* name) {
 static void writeInline(void) {
   const int fd = make("inline");
   for (int i = 0; i < mib; ++i) {
-    CHECK(systemCall(SYS_write, fd, (long)block, sizeof block) == (long)sizeof block);
+    CHECK(systemCall(SYS_write, fd, (long)block, sizeof block, 0) == (long)sizeof block);
   }
   close(fd);
 }
@@ -120,6 +128,67 @@ static void writeMapped(void) {
   close(fd);
 }
 
+// Other processes see nothing of what is written there, nor does the file.
+static void changePrivately(void) {
+  const int made = make("private");
+  CHECK(ftruncate(made, (off_t)mib * kMib) == 0);
+  CHECK(fchmod(made, 0444) == 0);
+  CHECK(close(made) == 0);
+  const int fd = open("private", O_RDONLY);
+  CHECK(fd >= 0);
+  char* const memory = mmap(NULL, (size_t)mib * kMib, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+  CHECK(memory != MAP_FAILED);
+  for (size_t at = 0; at < (size_t)mib * kMib; at += 4096) memory[at] = 'p';
+  CHECK(munmap(memory, (size_t)mib * kMib) == 0);
+  close(fd);
+}
+
+static void writeAfterChildren(void) {
+  CHECK(system("true") == 0);
+  FILE* const pipe = popen("cat /dev/zero | head -c 3000000", "r");
+  CHECK(pipe != NULL);
+  while (fread(block, 1, sizeof block, pipe) > 0) {
+  }
+  CHECK(pclose(pipe) == 0);
+  const pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) {
+    writeByCalls();
+    exit(0);
+  }
+  int status;
+  CHECK(waitpid(child, &status, 0) == child && status == 0);
+  const pid_t left = fork();  // and one that is not waited for
+  CHECK(left >= 0);
+  if (left == 0) _exit(0);
+  writeInline();
+}
+
+static void writeLittleInline(void) {
+  const int fd = make("much");
+  for (int i = 0; i < 100 * mib; ++i) {
+    CHECK(pwrite(fd, block, sizeof block, 0) == (ssize_t)sizeof block);
+  }
+  close(fd);
+  writeInline();
+}
+
+static void endInline(void) {
+  const long fd =
+      systemCall(SYS_openat, AT_FDCWD, (long)"ends", O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  for (int i = 0; i < mib; ++i) {
+    CHECK(systemCall(SYS_write, fd, (long)block, sizeof block, 0) == (long)sizeof block);
+  }
+  systemCall(SYS_exit_group, 0, 0, 0, 0);
+}
+
+static void endAfterCalls(void) {
+  const int fd = make("both");
+  for (int i = 0; i < mib; ++i) CHECK(write(fd, block, sizeof block) == (ssize_t)sizeof block);
+  writeInline();
+  systemCall(SYS_exit_group, 0, 0, 0, 0);
+}
+
 int main(int count, char** words) {
   CHECK(count == 3);
   mib = atoi(words[2]);
@@ -127,9 +196,11 @@ int main(int count, char** words) {
   const struct {
     const char* name;
     void (*run)(void);
-  } ways[] = {{"inline", writeInline}, {"calls", writeByCalls}, {"pipe", sendThroughPipe},
-              {"stream", readStream},  {"child", letChild},     {"map", writeMapped},
-              {"nothing", NULL}};
+  } ways[] = {
+      {"inline", writeInline},      {"calls", writeByCalls},       {"pipe", sendThroughPipe},
+      {"stream", readStream},       {"child", letChild},           {"map", writeMapped},
+      {"private", changePrivately}, {"after", writeAfterChildren}, {"little", writeLittleInline},
+      {"ends", endInline},          {"both", endAfterCalls},       {"nothing", NULL}};
   for (size_t i = 0; i < sizeof ways / sizeof *ways; ++i) {
     if (strcmp(words[1], ways[i].name) != 0) continue;
     if (ways[i].run != NULL) ways[i].run();

@@ -128,12 +128,39 @@ TEST(PathPattern, TheRootIsAnEmptyDirectoryPart) {
 }
 
 TEST(DefaultFilters, LeaveOutTheSystemsOwnAndMpisFiles) {
-  for (const char* path : {"/proc/self/maps", "/sys/fs/cgroup/x", "/dev/shm/x", "/usr/lib/libm.so",
-                           "/usr/lib/libm.so.6", "/etc/ld.so.cache", "/tmp/ompi.host.0/pid.1/x",
-                           "/tmp/openmpi-sessions-0/x", "/run/pmix-1/x",
-                           "/usr/share/openmpi/help.txt", "/home/me/.openmpi/mca-params.conf"}) {
+  for (const char* path :
+       {"/proc/self/maps", "/sys/fs/cgroup/x", "/dev", "/dev/null", "/dev/sda1", "/dev/shmem",
+        "/usr/lib/libm.so", "/usr/lib/libm.so.6", "/etc/ld.so.cache", "/tmp/ompi.host.0/pid.1/x",
+        "/tmp/openmpi-sessions-0/x", "/run/pmix-1/x", "/usr/share/openmpi/help.txt",
+        "/home/me/.openmpi/mca-params.conf"}) {
     EXPECT_TRUE(anyMatches(kDefaultExclude, path)) << path;
   }
+}
+
+TEST(DefaultFilters, LeaveOutWhatLibrariesKeepInMemory) {
+  for (const char* path :
+       {"/dev/shm/omnio-00112233445566778899aabbccddeeff-0123456789abcdef-0",
+        "/dev/shm/omnio-00112233445566778899aabbccddeeff-0123456789abcdef-lost",
+        "/dev/shm/sem.mp-1", "/dev/shm/vader_segment.n1.1000.abc.0", "/dev/shm/osc_rdma.n1.abc.1",
+        "/dev/shm/mpich_shar_tmpXa", "/dev/shm/ucx_shm_posix_1f", "/dev/shm/psm2_shm.1000",
+        "/dev/shm/psm_shm.1", "/dev/shm/nccl-abc123", "/dev/shm/Intel_MPI_x"}) {
+    EXPECT_TRUE(anyMatches(kDefaultExclude, path)) << path;
+  }
+  // Python's multiprocessing.shared_memory has the names psm_...; pymp-... are its directories.
+  for (const char* path :
+       {"/dev/shm", "/dev/shm/x", "/dev/shm/stage/in.dat", "/dev/shm/psm_1a2b3c4d",
+        "/dev/shm/pymp-abc/x", "/dev/shm/torch_1_2_3", "/dev/shm/omnio-files",
+        "/dev/shm/replay-omnio-1/tree/@memory/dev/shm/x"}) {
+    EXPECT_FALSE(anyMatches(kDefaultExclude, path)) << path;
+  }
+}
+
+TEST(PathPattern, ListsAreKnownByPlace) {
+  EXPECT_EQ(countPatterns("a:b\\:c:d"), 3U);
+  EXPECT_EQ(patternAt("a:b\\:c:d", 1), "b\\:c");
+  EXPECT_EQ(patternAt("a:b\\:c:d", 2), "d");
+  EXPECT_EQ(firstMatch("x:/a/*:*.log", {.directory = {}, .name = "/a/b.log"}), 1U);
+  EXPECT_EQ(firstMatch("x", {.directory = {}, .name = "/a"}), kNoPattern);
 }
 
 TEST(DefaultFilters, KeepTheApplicationsFiles) {

@@ -262,8 +262,9 @@ Entry adopt(int fd) {
     return Entry();
   }
   const wire::PathParts parts{.directory = {}, .name = pathByKernel(fd, block)};
-  Entry entry = Entry::notTraced();
-  if (isRecorded(parts)) {
+  const Filter filter = filterOf(parts);
+  Entry entry = Entry::notTraced(filter);
+  if (filter == Filter::kNone) {
     entry = makeHandle(fd, parts, facts, [fd](HandleInfo& i) {
       i.origin = wire::Origin::kInherited;
       const long flags = rawSyscall(SYS_fcntl, fd, F_GETFL);
@@ -362,7 +363,7 @@ Entry duplicateHandle(int fd, Entry source) {
   return entry;
 }
 
-void markNotTraced(int fd) { setEntry(fd, Entry::notTraced()); }
+void markNotTraced(int fd, Filter filter) { setEntry(fd, Entry::notTraced(filter)); }
 
 Entry takeOut(int fd) {
   std::atomic<std::uint64_t>* const word = wordOf(fd);
@@ -535,12 +536,91 @@ wire::PathParts resolvePath(int dirfd, const char* name) {
   return {.directory = directoryOf(workingDirectory()), .name = words};
 }
 
-bool isRecorded(const wire::PathParts& path) {
-  if (path.directory.data() == kLeftOut.data()) return false;
+Filter filterOf(const wire::PathParts& path) {
+  if (path.directory.data() == kLeftOut.data()) return Filter::kOther;
   const Settings& settings = process.settings;
-  if (settings.include[0] != '\0' && wire::matchesAny(settings.include, path)) return true;
-  if (wire::matchesAny(wire::kDefaultExclude, path)) return false;
-  return settings.exclude[0] == '\0' || !wire::matchesAny(settings.exclude, path);
+  if (settings.include[0] != '\0' && wire::matchesAny(settings.include, path)) return Filter::kNone;
+  const std::size_t place = wire::firstMatch(wire::kDefaultExclude, path);
+  if (place != wire::kNoPattern) {
+    return static_cast<Filter>(static_cast<std::size_t>(Filter::kFirstDefault) + place);
+  }
+  const bool is_left_out = settings.exclude[0] != '\0' && wire::matchesAny(settings.exclude, path);
+  return is_left_out ? Filter::kOther : Filter::kNone;
+}
+
+namespace {
+
+// Paths that were followed, in turns, as those of directories above.
+char followed[kPlaces][kMaxDirectory];
+std::atomic<unsigned> next_followed{0};
+
+// Takes the kernel's name of an open file as the path, where that is recorded. A file without a
+// name, or whose name was removed, keeps what it was called.
+Filter takeKernelName(int fd, std::string_view more, wire::PathParts& path, Filter filter) {
+  constexpr std::string_view kRemoved = " (deleted)";
+  char* const place = followed[next_followed.fetch_add(1, std::memory_order_relaxed) % kPlaces];
+  char link[32];
+  Text(link, sizeof link).put("/proc/self/fd/").putNumber(static_cast<unsigned>(fd));
+  const long bytes =
+      rawSyscall(SYS_readlinkat, AT_FDCWD, address(link), address(place), kMaxDirectory);
+  if (bytes <= 0 || place[0] != '/') return filter;
+  auto size = static_cast<std::size_t>(bytes);
+  if (std::string_view(place, size).ends_with(kRemoved)) return filter;
+  if (!more.empty()) {
+    if (size + 1 + more.size() > kMaxDirectory) return filter;
+    if (place[size - 1] != '/') place[size++] = '/';
+    std::memcpy(place + size, more.data(), more.size());
+    size += more.size();
+  }
+  const wire::PathParts known{.directory = {}, .name = {place, size}};
+  const Filter of_known = filterOf(known);
+  if (of_known == Filter::kNone) path = known;
+  return of_known;
+}
+
+bool beginsWith(const wire::PathParts& path, std::string_view words) {
+  if (path.size() < words.size()) return false;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (path[i] != words[i]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool mayLeadElsewhere(const wire::PathParts& path, Filter filter) {
+  return filter >= Filter::kFirstDefault &&
+         (beginsWith(path, "/proc/") || beginsWith(path, "/dev/"));
+}
+
+Filter followOpened(int fd, wire::PathParts& path, Filter filter) {
+  FileFacts facts;
+  if (!factsOf(fd, facts)) return filter;
+  // Devices and pipes are no files, whatever their names are.
+  if (facts.kind == wire::FileKind::kOther) return Filter::kOther;
+  return takeKernelName(fd, {}, path, filter);
+}
+
+Filter followName(int dirfd, const char* name, bool stays_at_link, wire::PathParts& path,
+                  Filter filter) {
+  const long flags = O_PATH | O_CLOEXEC | (stays_at_link ? O_NOFOLLOW : 0);
+  long fd = rawSyscall(SYS_openat, dirfd, address(name), flags);
+  std::string_view last;
+  if (fd == -ENOENT) {
+    // What the call has removed, or did not find: its directory is there.
+    const std::string_view words = name;
+    const std::size_t slash = words.rfind('/');
+    if (slash == words.npos || slash == 0 || slash >= kMaxDirectory) return filter;
+    char* const place = followed[next_followed.fetch_add(1, std::memory_order_relaxed) % kPlaces];
+    std::memcpy(place, words.data(), slash);
+    place[slash] = '\0';
+    last = words.substr(slash + 1);
+    fd = rawSyscall(SYS_openat, dirfd, address(place), O_PATH | O_CLOEXEC);
+  }
+  if (fd < 0) return filter;
+  filter = takeKernelName(static_cast<int>(fd), last, path, filter);
+  rawSyscall(SYS_close, fd);
+  return filter;
 }
 
 }  // namespace omnio::trace

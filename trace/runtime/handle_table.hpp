@@ -13,6 +13,11 @@
 
 namespace omnio::trace {
 
+// What leaves a path out: nothing, a pattern of the caller's (or no path is known), or one of
+// wire::kDefaultExclude, which have the numbers from kFirstDefault on.
+enum class Filter : std::uint8_t { kNone = 0, kOther = 1, kFirstDefault = 2 };
+static_assert(wire::kDefaultPatterns < 250);
+
 // The meaning of a descriptor, in one word that is read and exchanged as a whole.
 class Entry {
  public:
@@ -20,10 +25,14 @@ class Entry {
   constexpr explicit Entry(std::uint64_t word) : word_(word) {}
   constexpr Entry(std::uint32_t handle, std::uint32_t place)
       : word_(static_cast<std::uint64_t>(handle) << 32 | place) {}
-  static constexpr Entry notTraced() { return Entry(1); }
+  static constexpr Entry notTraced(Filter filter = Filter::kOther) {
+    return Entry(static_cast<std::uint64_t>(filter));
+  }
 
   constexpr bool isKnown() const { return word_ != 0; }
   constexpr bool isTraced() const { return word_ >> 32 != 0; }
+  // Of one that is known and not traced: why.
+  constexpr Filter filter() const { return isTraced() ? Filter::kNone : Filter(word_); }
   constexpr std::uint32_t handle() const { return static_cast<std::uint32_t>(word_ >> 32); }
   constexpr std::uint32_t place() const { return static_cast<std::uint32_t>(word_); }
   constexpr std::uint64_t word() const { return word_; }
@@ -95,7 +104,7 @@ Entry openHandle(int fd, const wire::PathParts& path, std::uint32_t open_flags);
 Entry openFile(const char* name, const wire::PathParts& path, std::uint32_t open_flags,
                bool exists);
 Entry duplicateHandle(int fd, Entry source);
-void markNotTraced(int fd);
+void markNotTraced(int fd, Filter filter = Filter::kOther);
 
 // Takes the descriptor out of the table before it is closed, since another thread may get its
 // number back at once. The handle's facts stay until releaseHandle.
@@ -155,6 +164,17 @@ void workingDirectoryIsOwn();
 // application's memory, good until the next change of directory.
 wire::PathParts resolvePath(int dirfd, const char* name);
 
-bool isRecorded(const wire::PathParts& path);
+Filter filterOf(const wire::PathParts& path);
+inline bool isRecorded(const wire::PathParts& path) { return filterOf(path) == Filter::kNone; }
+
+// Whether a path that is left out may lead to a file which is not: below /dev and /proc there are
+// names of files that lie elsewhere (/dev/stdout, /dev/fd/N, /proc/self/cwd/...).
+bool mayLeadElsewhere(const wire::PathParts& path, Filter filter);
+// For such a path, of a call that has opened `fd`: the name by which the kernel knows the file,
+// where that is recorded. Else the path stays as it is. Returns what leaves it out.
+Filter followOpened(int fd, wire::PathParts& path, Filter filter);
+// The same of a call that opens nothing, or has failed. `stays_at_link`: it is about a link itself.
+Filter followName(int dirfd, const char* name, bool stays_at_link, wire::PathParts& path,
+                  Filter filter);
 
 }  // namespace omnio::trace

@@ -59,6 +59,19 @@ constexpr std::string_view kUntraced[] = {
     "tcsh", "bsd-csh", "fish", "env", "timeout", "nice", "nohup", "stdbuf", "time", "numactl",
     "taskset"};
 
+// Of these, those that an application may be called as well. They are meant where programs are
+// installed alone.
+constexpr std::string_view kCommonWords[] = {"flux", "fish",    "time", "env",
+                                             "nice", "timeout", "ash"};
+
+// Whether the directory is one of installed programs: .../bin, .../sbin or .../libexec.
+bool isInProgramDirectory(std::string_view path) {
+  path.remove_suffix(fileName(path).size());
+  if (!path.empty()) path.remove_suffix(1);
+  const std::string_view directory = fileName(path);
+  return directory == "bin" || directory == "sbin" || directory == "libexec";
+}
+
 bool isOneOf(std::span<const std::string_view> names, const char* program) {
   return std::ranges::find(names, fileName(program)) != names.end();
 }
@@ -143,6 +156,9 @@ void prepareLauncher(const char* program) {
   unmap(arguments, kMostBytes);
 }
 
-bool isUntracedProgram(const char* path) { return isOneOf(kUntraced, path); }
+bool isUntracedProgram(const char* path) {
+  if (!isOneOf(kUntraced, path)) return false;
+  return !isOneOf(kCommonWords, path) || isInProgramDirectory(path);
+}
 
 }  // namespace omnio::trace

@@ -8,13 +8,20 @@
 
 #include <cstdint>
 
+#include "core/wire/moved_bytes.hpp"
+
 namespace omnio::trace {
+
+enum class Filter : std::uint8_t;  // handle_table.hpp
 
 // At the beginning of an image. The kernel counts a forked child from 0.
 void beginMovedBytes(bool is_forked);
 
 // By a call that is seen and not recorded.
 void countPassed(std::uint64_t read, std::uint64_t written);
+
+// A call on a file that a default filter leaves out, and what it moved. Others are not counted.
+void countLeftOutBy(Filter filter, std::uint64_t read, std::uint64_t written);
 
 // A ring of io_uring was set up.
 void countRing();
@@ -27,8 +34,31 @@ void tellMovedBytes();
 // Returns whether it was due.
 bool tellMovedBytesNowAndThen();
 
-// A child was started or waited for: the kernel adds its bytes to this process's own.
+// A child was started.
 void countChild();
+// This process is a forked child, which has no children yet.
+void forgetChildren();
+
+// While the process waits for a child, the kernel adds the child's bytes to its own. Lives while it
+// does so, and tells how many. What other threads move meanwhile does not count, as far as it is
+// known. In programs that are not traced too.
+class ReapedBytes {
+ public:
+  ReapedBytes();
+  ReapedBytes(const ReapedBytes&) = delete;
+  ReapedBytes& operator=(const ReapedBytes&) = delete;
+  // A child was waited for: takes it into the account of the process. Returns its bytes.
+  wire::MovedBytes take();
+  // The same of one that was not counted as started.
+  wire::MovedBytes takeUncounted();
+
+ private:
+  bool is_known_ = false;
+  wire::MovedBytes before_{};
+};
+
+// What this process moved itself, by the kernel's account; nothing where that is not known.
+wire::MovedBytes ownKernelBytes();
 
 // Whether a process that has recorded nothing has moved bytes all the same, and so many that it has
 // to be told of (not where they may be those of children), or used ways that are not counted.

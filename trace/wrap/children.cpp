@@ -9,9 +9,12 @@
 
 #include <atomic>
 #include <initializer_list>
+#include <optional>
 
 #include "trace/runtime/moved_bytes.hpp"
 #include "trace/runtime/process.hpp"
+#include "trace/runtime/ring/container_writer.hpp"
+#include "trace/runtime/ring/ring.hpp"
 #include "trace/runtime/sys/forbidden_calls.hpp"
 #include "trace/runtime/sys/raw_syscall.hpp"
 #include "trace/runtime/sys/text.hpp"
@@ -69,9 +72,28 @@ void noteLine(wire::ChildNote kind, std::initializer_list<std::uint64_t> numbers
   appendToTrace(wire::kProcessesSuffix, line, putLine(line, kind, numbers));
 }
 
-// What a wait has returned. `is_end`: the child has ended, and was not merely stopped.
-void noteWaited(long got, bool is_end, int error, std::uint64_t begin_ns) {
+// What the kernel has added to this process's bytes, since it has waited for a child.
+void noteMoved(ReapedBytes& reaped, std::uint32_t child, int signal) {
+  const wire::MovedBytes moved = reaped.take();
+  if (moved.read < wire::kWorthNoting && moved.written < wire::kWorthNoting) return;
+  char line[wire::kMaxChildNote];
+  Text text(line, sizeof line);
+  text.put(wire::kMovedWord);
+  for (const std::uint64_t number : {std::uint64_t{ownPid()}, std::uint64_t{child}, moved.read,
+                                     moved.written, static_cast<std::uint64_t>(signal)}) {
+    text.putByte(' ').putNumber(number);
+  }
+  appendToTrace(wire::kProcessesSuffix, line, text.putByte('\n').size());
+}
+
+// What a wait has returned. `is_end`: the child has ended, and was not merely stopped; `signal`:
+// that ended it, or 0.
+void noteWaited(long got, bool is_end, int signal, int error, std::uint64_t begin_ns,
+                ReapedBytes* reaped) {
   if (begin_ns == 0) return;
+  if (got > 0 && is_end && reaped != nullptr) {
+    noteMoved(*reaped, static_cast<std::uint32_t>(got), signal);
+  }
   if (got == 0 || (got < 0 && error == EINTR)) {
     std::uint64_t none = 0;
     asked_ns.compare_exchange_strong(none, begin_ns);
@@ -91,9 +113,13 @@ pid_t waitFor(int* status, Real real) {
   int own = 0;
   if (status == nullptr) status = &own;
   const std::uint64_t begin_ns = noteTime();
+  std::optional<ReapedBytes> reaped;
+  if (begin_ns != 0 && !isVforkChild()) reaped.emplace();
   const pid_t got = real(status);
   const int error = errno;
-  noteWaited(got, got > 0 && (WIFEXITED(*status) || WIFSIGNALED(*status)), error, begin_ns);
+  noteWaited(got, got > 0 && (WIFEXITED(*status) || WIFSIGNALED(*status)),
+             got > 0 && WIFSIGNALED(*status) ? WTERMSIG(*status) : 0, error, begin_ns,
+             reaped ? &*reaped : nullptr);
   errno = error;
   return got;
 }
@@ -110,15 +136,30 @@ std::uint64_t noteTime() { return mayNote() ? clockNs() : 0; }
 
 void noteChild(wire::ChildNote kind, std::uint32_t child, std::uint64_t begin_ns) {
   if (begin_ns == 0) return;
-  countChild();
-  if (kind == wire::ChildNote::kFork) asked_ns.store(0);  // it went on with other work
+  if (kind == wire::ChildNote::kFork) {
+    countChild();
+    asked_ns.store(0);  // it went on with other work
+  }
   noteLine(kind, {ownPid(), static_cast<std::uint32_t>(rawSyscall(SYS_getppid)),
                   static_cast<std::uint32_t>(rawSyscall(SYS_gettid)), child, begin_ns, clockNs()});
 }
 
 std::size_t putChildNote(char (&line)[wire::kMaxChildNote], wire::ChildNote kind, std::uint32_t pid,
-                         std::uint32_t tid, std::uint64_t thread, std::uint64_t begin_ns) {
-  return putLine(line, kind, {pid, 0, tid, thread, begin_ns, clockNs()});
+                         std::uint32_t tid, std::uint64_t object, std::uint64_t begin_ns) {
+  return putLine(line, kind, {pid, 0, tid, object, begin_ns, clockNs()});
+}
+
+void noteQuietEnd() {
+  // The log tells more, and so do events that wait for their log in rings.
+  if (!mayNote() || hasContainer() || ringCount() > 0 || isVforkChild()) return;
+  const wire::MovedBytes moved = ownKernelBytes();
+  if (moved.read < wire::kWorthNoting && moved.written < wire::kWorthNoting) return;
+  char line[wire::kMaxChildNote];
+  Text text(line, sizeof line);
+  text.put(wire::kQuietWord).putByte(' ').putNumber(ownPid());
+  text.putByte(' ').putNumber(moved.read).putByte(' ').putNumber(moved.written);
+  text.put(process.mode.load() == Mode::kActive ? " 1\n" : " 0\n");
+  appendToTrace(wire::kProcessesSuffix, line, text.size());
 }
 
 void noteUnseenStart() {
@@ -144,6 +185,7 @@ OMNIO_EXPORT pid_t fork() noexcept {
   if (child == 0) {
     seen_pid.store(ownPid(), std::memory_order_relaxed);
     asked_ns.store(0);
+    forgetChildren();
   } else if (child > 0) {
     noteChild(omnio::wire::ChildNote::kFork, static_cast<std::uint32_t>(child), begin_ns);
   }
@@ -168,13 +210,16 @@ OMNIO_EXPORT int waitid(idtype_t kind, id_t id, siginfo_t* facts, int options) {
   siginfo_t own{};
   siginfo_t* const used = facts == nullptr ? &own : facts;
   const std::uint64_t begin_ns = noteTime();
+  std::optional<ReapedBytes> reaped;
+  if (begin_ns != 0 && (options & WNOWAIT) == 0 && !isVforkChild()) reaped.emplace();
   const int result = child_calls.waitid(kind, id, used, options);
   const int error = errno;
   // Without a child it succeeds too, and then says that its number is 0.
   const long got = result < 0 ? -1 : used->si_pid;
   const bool is_end = got > 0 && (used->si_code == CLD_EXITED || used->si_code == CLD_KILLED ||
                                   used->si_code == CLD_DUMPED);
-  noteWaited(got, is_end, error, begin_ns);
+  const int signal = is_end && used->si_code != CLD_EXITED ? used->si_status : 0;
+  noteWaited(got, is_end, signal, error, begin_ns, reaped ? &*reaped : nullptr);
   errno = error;
   return result;
 }

@@ -27,6 +27,8 @@ void noteChild(wire::ChildNote kind, std::uint32_t child, std::uint64_t begin_ns
 // Puts the line of a thread's note together; returns its bytes.
 std::size_t putChildNote(char (&line)[wire::kMaxChildNote], wire::ChildNote kind, std::uint32_t pid,
                          std::uint32_t tid, std::uint64_t thread, std::uint64_t begin_ns);
+// The process ends as it should. Says what it moved, where it leaves no log.
+void noteQuietEnd();
 // Before exec, in the child of a vfork, which no wrapper has seen begin.
 void noteUnseenStart();
 // Writes out the notes of threads that are kept, before the process ends or becomes another

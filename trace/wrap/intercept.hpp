@@ -76,6 +76,9 @@ inline bool takesMode(int flags) {
   return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
 }
 
+// Where the C library has what shm_open names.
+inline constexpr std::string_view kSharedMemoryDirectory = "/dev/shm";
+
 inline int descriptorOf(int fd) { return fd; }
 int descriptorOf(FILE* stream);
 template <typename T>
@@ -215,10 +218,20 @@ template <CallId kCall>
   }
 }
 
-// Takes what a call that is not recorded moved into the process's account.
+[[gnu::always_inline]] inline void countLeftOut(Filter filter, std::uint64_t read,
+                                                std::uint64_t written) {
+  if (filter >= Filter::kFirstDefault) [[unlikely]]
+    countLeftOutBy(filter, read, written);
+}
+
+// Takes what a call that is not recorded moved into the process's account; `filter` is what leaves
+// its file out.
 template <CallId kCall>
-[[gnu::always_inline]] inline void notePassed(std::uint64_t moved) {
-  countPassed(readsBytes<kCall>() ? moved : 0, writesBytes<kCall>() ? moved : 0);
+[[gnu::always_inline]] inline void notePassed(std::uint64_t moved, Filter filter = Filter::kOther) {
+  const std::uint64_t read = readsBytes<kCall>() ? moved : 0;
+  const std::uint64_t written = writesBytes<kCall>() ? moved : 0;
+  countPassed(read, written);
+  countLeftOut(filter, read, written);
 }
 
 // Adds to a counter that no other thread writes.
@@ -248,11 +261,15 @@ template <CallId kCall>
 
 // The same of a call that is passed on before anything is known of it but its arguments.
 template <CallId kCall, typename R, typename... A>
-[[gnu::always_inline]] inline void countUnrecorded(R result, const std::tuple<A...>& arguments) {
+[[gnu::always_inline]] inline void countUnrecorded(R result, const std::tuple<A...>& arguments,
+                                                   Filter filter) {
   using calls::Role;
   if constexpr (movesBytes<kCall>()) {
     constexpr const calls::Row& row = calls::rowOf(kCall);
-    if (hasFailed<row.result>(result)) return;
+    if (hasFailed<row.result>(result)) {
+      countLeftOut(filter, 0, 0);
+      return;
+    }
     wire::Arguments<kCall> numbers{};
     if constexpr (calls::has(row, Role::kItemSize)) {
       constexpr int kAt = calls::indexOf(row, Role::kItemSize);
@@ -268,7 +285,7 @@ template <CallId kCall, typename R, typename... A>
     } else {
       value = asNumber(result);
     }
-    notePassed<kCall>(movedBy<kCall>(numbers, value));
+    notePassed<kCall>(movedBy<kCall>(numbers, value), filter);
   }
 }
 
@@ -394,11 +411,11 @@ template <CallId kCall, typename Arguments>
   }
 }
 
-// Puts the paths of the call into the subject. Whether they are recorded; those that cannot be read
-// have no text.
+// Puts the paths of the call into the subject. Returns what leaves them out, if anything; those
+// that cannot be read have no text.
 template <CallId kCall, typename Arguments>
-[[gnu::always_inline]] inline bool takePaths(const Arguments& arguments, int error,
-                                             Subject& subject) {
+[[gnu::always_inline]] inline Filter takePaths(const Arguments& arguments, int error,
+                                               [[maybe_unused]] bool has_opened, Subject& subject) {
   using calls::Role;
   constexpr const calls::Row& row = calls::rowOf(kCall);
   constexpr Role kPath = calls::has(row, Role::kPath) ? Role::kPath : Role::kPathTemplate;
@@ -406,9 +423,17 @@ template <CallId kCall, typename Arguments>
     return text != nullptr && (hasReadPath(error) || (error != EFAULT && isReadable(text)));
   };
   const char* const name = argument<kCall, kPath>(arguments);
-  if (!can_read(name)) return error != EFAULT;
-  subject.path = resolvePath(argument<kCall, Role::kDirFd>(arguments, AT_FDCWD), name);
-  bool is_recorded = isRecorded(subject.path);
+  if (!can_read(name)) return error != EFAULT ? Filter::kNone : Filter::kOther;
+  const int dirfd = argument<kCall, Role::kDirFd>(arguments, AT_FDCWD);
+  if constexpr (calls::does(row, calls::Effect::kInSharedMemory)) {
+    subject.path = {.directory = kSharedMemoryDirectory, .name = name + (name[0] == '/' ? 1 : 0)};
+  } else {
+    subject.path = resolvePath(dirfd, name);
+  }
+  Filter filter = filterOf(subject.path);
+  if (filter != Filter::kNone && !has_opened && mayLeadElsewhere(subject.path, filter)) [[unlikely]]
+    filter = followName(dirfd, name, calls::does(row, calls::Effect::kStaysAtLink), subject.path,
+                        filter);
   if constexpr (calls::has(row, Role::kLinkText)) {
     const char* const words = argument<kCall, Role::kLinkText>(arguments);
     if (can_read(words)) subject.path_new = {.directory = {}, .name = words};
@@ -416,21 +441,33 @@ template <CallId kCall, typename Arguments>
   if constexpr (calls::has(row, Role::kPathNew)) {
     const int directory = argument<kCall, Role::kDirFdNew>(arguments, AT_FDCWD);
     const char* const name_new = argument<kCall, Role::kPathNew>(arguments);
-    if (can_read(name_new)) subject.path_new = resolvePath(directory, name_new);
-    is_recorded = is_recorded || isRecorded(subject.path_new);
+    if (can_read(name_new)) {
+      subject.path_new = resolvePath(directory, name_new);
+      const Filter of_new = filterOf(subject.path_new);
+      if (of_new != Filter::kNone && mayLeadElsewhere(subject.path_new, of_new)) [[unlikely]] {
+        if (followName(directory, name_new, true, subject.path_new, of_new) == Filter::kNone) {
+          filter = Filter::kNone;
+        }
+      } else if (of_new == Filter::kNone) {
+        filter = Filter::kNone;
+      }
+    }
   }
-  return is_recorded;
+  return filter;
 }
 
 // The handle of what the call has opened, not traced when its path is not recorded; the old entry
 // of the number goes in any case.
 template <CallId kCall, typename R, typename Arguments>
 [[gnu::always_inline]] inline Entry openedHandle(const Arguments& arguments, R result,
-                                                 const Subject& subject, bool is_recorded) {
+                                                 Subject& subject, Filter filter) {
   const int fd = descriptorOf(result);
-  if (!is_recorded) {
-    markNotTraced(fd);
-    return Entry::notTraced();
+  if (filter != Filter::kNone) {
+    if (mayLeadElsewhere(subject.path, filter)) filter = followOpened(fd, subject.path, filter);
+    if (filter != Filter::kNone) {
+      markNotTraced(fd, filter);
+      return Entry::notTraced(filter);
+    }
   }
   return openHandle(fd, subject.path,
                     static_cast<std::uint32_t>(argument<kCall, calls::Role::kFlags>(arguments, 0)));
@@ -446,14 +483,16 @@ template <CallId kCall, typename R, typename Arguments>
   constexpr const calls::Row& row = calls::rowOf(kCall);
   constexpr wire::RecordLayout layout = wire::recordLayoutOf(kCall);
   if constexpr (calls::has(row, Role::kPath) || calls::has(row, Role::kPathTemplate)) {
-    const bool is_recorded = takePaths<kCall>(arguments, error, subject);
+    const Filter filter = takePaths<kCall>(arguments, error, makesHandle(row) && !failed, subject);
     if constexpr (makesHandle(row)) {
       if (!failed) {
-        subject.born = openedHandle<kCall>(arguments, result, subject, is_recorded);
+        subject.born = openedHandle<kCall>(arguments, result, subject, filter);
+        if (!subject.born.isTraced()) countLeftOut(subject.born.filter(), 0, 0);
         return subject.born.isTraced();
       }
     }
-    return is_recorded;
+    countLeftOut(filter, 0, 0);
+    return filter == Filter::kNone;
   } else if constexpr (row.result == Result::kNewStream && layout.handle >= 0) {
     subject.born = subject.handle;  // fdopen: the same open file
   } else if constexpr (row.result == Result::kNewFd && layout.handle >= 0) {
@@ -578,6 +617,7 @@ template <CallId kCall, typename R, typename Real, typename... A>
     const int fd = handleDescriptor<kCall>(arguments);
     subject.handle = find(fd);
     if (!subject.handle.isTraced()) [[unlikely]] {
+      [[maybe_unused]] const Filter filter = subject.handle.filter();
       if constexpr (kCloses) takeOut(fd);
       if constexpr (calls::has(row, Role::kFdNew)) {
         const R result = real(a...);
@@ -586,9 +626,10 @@ template <CallId kCall, typename R, typename Real, typename... A>
         return result;
       } else if constexpr (movesBytes<kCall>()) {
         const R result = real(a...);
-        countUnrecorded<kCall>(result, arguments);
+        countUnrecorded<kCall>(result, arguments, filter);
         return result;
       } else {
+        countLeftOut(filter, 0, 0);
         return real(a...);
       }
     }

@@ -9,11 +9,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <optional>
 #include <type_traits>
 
 #include "core/wire/info.hpp"
 #include "trace/runtime/handle_table.hpp"
 #include "trace/runtime/identity.hpp"
+#include "trace/runtime/moved_bytes.hpp"
 #include "trace/runtime/process.hpp"
 #include "trace/runtime/ring/container_writer.hpp"
 #include "trace/runtime/ring/log_helper.hpp"
@@ -72,6 +74,7 @@ __attribute__((destructor)) void atEnd() {
   writeThreadNotes();
   recordMappings();
   finish(AccountState::kEnded);
+  noteQuietEnd();
 }
 
 // The next image has the filter too, and may be unable to say anything of itself.
@@ -180,6 +183,7 @@ template <typename Real, typename... A>
   writeThreadNotes();
   recordMappings();
   finish(state);
+  noteQuietEnd();
   real(a...);
   __builtin_unreachable();
 }
@@ -324,9 +328,12 @@ OMNIO_EXPORT int system(const char* command) {
   if (command == nullptr) return ends.system(command);
   const ImageEnvironment shell({.path = kShell}, environ);
   const std::uint64_t begin_ns = noteTime();
+  std::optional<ReapedBytes> reaped;
+  if (begin_ns != 0) reaped.emplace();
   const int result = ends.system(command);
   const int error = errno;
   if (result != -1) noteChild(omnio::wire::ChildNote::kRun, 0, begin_ns);
+  if (result != -1 && reaped) reaped->takeUncounted();
   errno = error;
   return result;
 }

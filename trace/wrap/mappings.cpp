@@ -275,9 +275,8 @@ void tellTouched(Thread& self, std::uint64_t at, Mapping& mapping, std::uint64_t
       told |= bit;
       if (!is_asked) writes_shared = isWritten(mapping);
       is_asked = true;
-      // A page of a private mapping that was written is a copy.
-      const bool is_written =
-          mapping.is_private ? (entries[i] & kOfFile) == 0 && mapping.may_write : writes_shared;
+      // A page of a private mapping that was written is a copy: the file was read for it.
+      const bool is_written = !mapping.is_private && writes_shared;
       if (run.end == page && run.is_written == is_written && run.begin != run.end) {
         ++run.end;
         continue;

@@ -6,8 +6,10 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <stdarg.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -22,6 +24,7 @@
 #include "trace/runtime/sys/raw_syscall.hpp"
 #include "trace/wrap/intercept.hpp"
 #include "trace/wrap/real_symbol.hpp"
+#include "trace/wrap/send_file.hpp"
 #include "trace/wrap/signature.hpp"
 
 namespace omnio::trace {
@@ -144,6 +147,26 @@ OMNIO_EXPORT int openat64(int dirfd, const char* path, int flags, ...) {
   OMNIO_OPEN(openat64, dirfd, path, flags);
 }
 
+namespace {
+
+// A slash behind the first character is refused by the C library before it asks the system.
+bool namesSharedMemory(const char* name) {
+  return isActive() && isReadable(name) && *name != '\0' && strchr(name + 1, '/') == nullptr;
+}
+
+}  // namespace
+
+OMNIO_EXPORT int shm_open(const char* name, int flags, mode_t mode) {
+  auto* const real = realFunction<CallId::shm_open, int(const char*, int, mode_t)>();
+  if (!namesSharedMemory(name)) return real(name, flags, mode);
+  return interceptWith<CallId::shm_open, int>(real, name, flags, mode);
+}
+OMNIO_EXPORT int shm_unlink(const char* name) {
+  auto* const real = realFunction<CallId::shm_unlink, int(const char*)>();
+  if (!namesSharedMemory(name)) return real(name);
+  return interceptWith<CallId::shm_unlink, int>(real, name);
+}
+
 #define OMNIO_FCNTL(NAME)                     \
   va_list list;                               \
   va_start(list, command);                    \
@@ -178,6 +201,22 @@ OMNIO_EXPORT void closefrom(int first) noexcept {
                                  real(static_cast<int>(a));
                                  return 0;
                                });
+}
+
+OMNIO_EXPORT ssize_t sendfile(int to, int from, off_t* offset, size_t bytes) noexcept {
+  auto* const real = realFunction<CallId::sendfile, ssize_t(int, int, off_t*, size_t) noexcept>();
+  if (isReadBySendfile(to, from)) {
+    return readBySendfile([=] { return real(to, from, offset, bytes); }, from, offset, bytes);
+  }
+  return interceptWith<CallId::sendfile, ssize_t>(real, to, from, offset, bytes);
+}
+OMNIO_EXPORT ssize_t sendfile64(int to, int from, off64_t* offset, size_t bytes) noexcept {
+  auto* const real =
+      realFunction<CallId::sendfile64, ssize_t(int, int, off64_t*, size_t) noexcept>();
+  if (isReadBySendfile(to, from)) {
+    return readBySendfile([=] { return real(to, from, offset, bytes); }, from, offset, bytes);
+  }
+  return interceptWith<CallId::sendfile64, ssize_t>(real, to, from, offset, bytes);
 }
 
 // One end is a pipe, which is not recorded; so the other one says which way the bytes go.

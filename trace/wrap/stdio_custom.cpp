@@ -3,7 +3,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include <optional>
+
 #include "core/calls/unlisted.hpp"
+#include "trace/runtime/moved_bytes.hpp"
+#include "trace/wrap/children.hpp"
 #include "trace/wrap/intercept.hpp"
 #include "trace/wrap/signature.hpp"
 
@@ -102,6 +106,16 @@ OMNIO_EXPORT int putchar(int c) {
 OMNIO_EXPORT int getchar() {
   return interceptWith<CallId::getchar, int>([](FILE*) { return callReal<CallId::getchar>(); },
                                              stdin);
+}
+
+// The C library waits for the child of the pipe.
+OMNIO_EXPORT int pclose(FILE* stream) {
+  auto* const real = realFunction<CallId::pclose, int(FILE*)>();
+  std::optional<ReapedBytes> reaped;
+  if (mayNote() && !isVforkChild()) reaped.emplace();
+  const int result = interceptWith<CallId::pclose, int>(real, stream);
+  if (result != -1 && reaped) reaped->take();
+  return result;
 }
 
 OMNIO_EXPORT FILE* freopen(const char* path, const char* mode, FILE* stream) {

@@ -23,6 +23,7 @@
 #include <utility>
 
 #include "trace/wrap/intercept.hpp"
+#include "trace/wrap/send_file.hpp"
 
 #if defined(__x86_64__)
 
@@ -38,7 +39,6 @@
   CALL(writev, writev)                   \
   CALL(pwritev, pwritev64)               \
   CALL(copy_file_range, copy_file_range) \
-  CALL(sendfile, sendfile64)             \
   CALL(lseek, lseek64)                   \
   CALL(creat, creat64)                   \
   CALL(close, close)                     \
@@ -109,6 +109,7 @@
   CALL(statx)                          \
   CALL(utimensat)                      \
   CALL(chdir)                          \
+  CALL(sendfile)                       \
   CALL(fchdir)                         \
   CALL(sync)
 
@@ -204,6 +205,15 @@ __attribute__((visibility("hidden"), used)) long omnioSystemCall(long number, lo
                                                static_cast<int>(how.flags),
                                                static_cast<mode_t>(how.mode));
     }
+    case SYS_sendfile:
+      if (isReadBySendfile(number32(a), number32(b))) {
+        return readBySendfile(
+            [number, &given] { return static_cast<ssize_t>(passOn(number, given)); }, number32(b),
+            reinterpret_cast<off64_t*>(c), static_cast<std::size_t>(d));
+      }
+      return recordedAs<CallId::sendfile64, ssize_t>(number, given, number32(a), number32(b),
+                                                     reinterpret_cast<off64_t*>(c),
+                                                     static_cast<std::size_t>(d));
     case SYS_preadv2:
       return recordedAs<CallId::preadv64v2, ssize_t>(number, given, number32(a),
                                                      reinterpret_cast<const iovec*>(b), number32(c),

@@ -11,6 +11,7 @@
 #include "core/wire/info.hpp"
 #include "trace/runtime/identity.hpp"
 #include "trace/runtime/process.hpp"
+#include "trace/runtime/ring/log_request.hpp"
 #include "trace/runtime/sys/own_clone.hpp"
 #include "trace/runtime/sys/raw_syscall.hpp"
 #include "trace/runtime/sys/resource_limits.hpp"
@@ -146,7 +147,8 @@ class LogDescriptor {
     kept_.release();
     // A filter may allow to write, but no more to open. Else it is kept when that can be done
     // without taking a number of the application's.
-    const long opened = rawSyscall(SYS_openat, AT_FDCWD, address(path), O_RDWR | O_CLOEXEC);
+    long opened = rawSyscall(SYS_openat, AT_FDCWD, address(path), O_RDWR | O_CLOEXEC);
+    if (opened < 0) opened = requestLog(wire::LogRequestKind::kKnownLog, path, opened);
     if (opened < 0) {
       error_ = opened;
       return;
@@ -239,8 +241,9 @@ long createFile() {
         .putByte('.')
         .putNumber(image)
         .put(wire::kContainerSuffix);
-    const long fd = rawSyscall(SYS_openat, AT_FDCWD, address(path),
-                               O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    long fd = rawSyscall(SYS_openat, AT_FDCWD, address(path), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
+                         0644);
+    if (fd < 0 && fd != -EEXIST) fd = requestLog(wire::LogRequestKind::kNewLog, path, fd);
     if (fd != -EEXIST) return fd;
   }
   return -EEXIST;
