@@ -172,6 +172,7 @@ void Analysis::run(event::PathTable& paths) {
   flushAtExit();
   closeAtExit();
   files_.settle();
+  addMadeUp();
   addMeetings();
   for (ThreadNotes& thread : threads_) {
     std::stable_sort(thread.extras.begin(), thread.extras.end(),
@@ -186,12 +187,83 @@ void Analysis::readCalls(event::PathTable& paths) {
     events.push_back(thread.open(paths, {.layer = layer_, .below = true}, &filtered_));
   }
   EffectOrder order(*this, std::move(events));
+  order_ = &order;
   first_start_ = order.firstStart();
   progress_.begin(first_start_);
   order.run();
   for (std::size_t i = 0; i < threads_.size(); ++i) {
     threads_[i].think = order.thinkTime(i);
     undecodable_ += order.undecodable(i);
+  }
+  order_ = nullptr;
+}
+
+namespace {
+
+// Bytes of a file that a step makes up are written in so many calls at the most.
+constexpr std::uint64_t kMadeUpPieces = 16;
+
+std::int64_t& argumentAt(model::ScheduleEvent& event, Role role) {
+  return event.arguments[static_cast<std::size_t>(calls::indexOf(*event.row, role))];
+}
+
+}  // namespace
+
+// What made them is not recorded. They stand in front of other steps that are no calls: an open that
+// is made up, too, may need them.
+void Analysis::addMadeUp() {
+  std::map<std::uint32_t, std::vector<ExtraStep>> added;
+  for (FileHistory::MadeUp& made : files_.takeMadeUp()) {
+    if (made_up_.names++ == 0) made_up_.first_name = files_.locationOf(made.file);
+    const EventRef ref = made.before.ref;
+    const auto step = [&](calls::CallId call) -> model::ScheduleEvent& {
+      ExtraStep& extra = added[ref.thread].emplace_back();
+      extra.behind = static_cast<std::int64_t>(ref.sequence) - 1;
+      extra.event.row = &calls::rowOf(call);
+      extra.event.start_ns = extra.event.end_ns = made.before.start_ns;
+      return extra.event;
+    };
+    const auto named = [&](model::ScheduleEvent& event, std::int64_t mode) {
+      event.file = made.file;
+      event.after = std::move(made.after);
+      argumentAt(event, Role::kMode) = mode;
+    };
+    if (made.is_directory) {
+      model::ScheduleEvent& event = step(calls::CallId::mkdir);
+      named(event, 0755);
+      event.id = made.id;
+      continue;
+    }
+    const InstanceId instance = opens_.make({.rank = sources_.threads[ref.thread].header.rank,
+                                             .description = opens_.makeDescription(O_WRONLY),
+                                             .content = made.content,
+                                             .made = made.before,
+                                             .file = made.file});
+    const model::Descriptor descriptor = opens_[instance].descriptor;
+    model::ScheduleEvent& open = step(calls::CallId::open64);
+    named(open, 0644);
+    argumentAt(open, Role::kFlags) = O_WRONLY | O_CREAT;
+    open.new_fd = descriptor;
+    constexpr std::uint64_t kLeast = std::uint64_t{1} << 20;
+    const std::uint64_t piece = std::max(kLeast, (made.bytes + kMadeUpPieces - 1) / kMadeUpPieces);
+    for (std::uint64_t at = 0; at < made.bytes; at += piece) {
+      const std::uint64_t bytes = std::min(piece, made.bytes - at);
+      model::ScheduleEvent& write = step(calls::CallId::pwrite64);
+      write.fd = descriptor;
+      write.request = bytes;
+      write.offset = static_cast<std::int64_t>(at);
+      argumentAt(write, Role::kSize) = static_cast<std::int64_t>(bytes);
+      argumentAt(write, Role::kOffset) = static_cast<std::int64_t>(at);
+      write.result = static_cast<std::int64_t>(bytes);
+    }
+    model::ScheduleEvent& close = step(calls::CallId::close);
+    close.fd = descriptor;
+    close.id = made.id;
+  }
+  for (auto& [thread, extras] : added) {
+    std::vector<ExtraStep>& all = threads_[thread].extras;
+    all.insert(all.begin(), std::make_move_iterator(extras.begin()),
+               std::make_move_iterator(extras.end()));
   }
 }
 
@@ -430,16 +502,17 @@ void Analysis::takeMaker(const event::Event& event, const PastEvent& when, Insta
                                  : fileOf(path->absolute, when.ref.thread),
        .access = shares ? opens_[from].access : std::optional(flags & (O_ACCMODE | O_APPEND)),
        .is_below = is_below_});
+  if (event.row->result == calls::Result::kNewStream) opens_[note.made].is_stream = true;
   if (shares && event.row->result == calls::Result::kNewStream) opens_.becomesStream(from);
   int number = -1;
   if (is_dup) {
     number = static_cast<int>(event.result);
-    unbound_.emplace_back(process, note.made);
+    unbound_.push_back({process, note.made, number});
   } else if (event.new_handle != nullptr) {
     number = event.new_handle->definition.fd;
     opens_.bind(process, event.new_handle->definition.handle, event.end_ns, note.made);
   } else {
-    unbound_.emplace_back(process, note.made);
+    unbound_.push_back({process, note.made});
   }
   if (number < 0) return;
   // A call that wishes for a number closes the descriptor that has it.
@@ -677,6 +750,7 @@ void Analysis::takeData(const event::Event& event, const PastEvent& when, Instan
   } else if (row.plain == calls::CallId::mmap) {
     files_.measured(used.content, event::argumentOf(event, Role::kFileSize));
   } else if (calls::does(row, calls::Effect::kReservesSpace)) {
+    files_.needsLength(used.content, when, false);
     files_.reaches(used.content, when, static_cast<std::uint64_t>(before.bytes),
                    static_cast<std::uint64_t>(files_.content(used.content).size.bytes));
     files_.extended(used.content, when);
@@ -985,7 +1059,7 @@ void Analysis::gatherFailure(const event::Event& event, model::FileNumber file,
   if (removes && (event.result == ENOTEMPTY || event.result == EEXIST)) {
     if (!files_.entriesOf(file)) return;
     evidence.claims.push_back({entriesOf(file), Claim::Kind::kSizeAtLeast, 1});
-  } else if (event.result == EEXIST) {
+  } else if (findsTaken(event)) {
     evidence.claims.push_back({subjectOf(names_two ? new_file : file), Kind::kThere});
   } else if (event.result == ENOENT) {
     const bool makes = (event::openFlags(event) & O_CREAT) != 0 ||
@@ -1203,6 +1277,12 @@ int accessOf(std::uint32_t open_flags) {
   return static_cast<int>(open_flags) & (O_ACCMODE | O_APPEND);
 }
 
+// Where the position of a descriptor was when it was found; 0 where that is not told.
+std::int64_t foundAt(const wire::HandleDefinition& handle) {
+  const bool appends = (handle.open_flags & O_APPEND) != 0;
+  return appends ? 0 : std::max<std::int64_t>(handle.position, 0);
+}
+
 // Keeps the flags that matter once the file is open; the kernel shows O_LARGEFILE by itself.
 int keptFlags(std::uint32_t open_flags) {
   constexpr int kLargeFile = 0100000;
@@ -1211,15 +1291,54 @@ int keptFlags(std::uint32_t open_flags) {
 
 }  // namespace
 
-InstanceId Analysis::unboundOf(const event::Handle& handle, std::size_t process) {
+// The duplicate that the handle stands for, if no call has named that handle so far. Of several
+// that fit, all share one description.
+InstanceId Analysis::unboundOf(const wire::HandleDefinition& handle, std::size_t process,
+                               std::int64_t time_ns) {
+  if (handle.origin != wire::Origin::kDuplicated) return kNoInstance;
+  const InstanceId first = opens_.instanceOf(process, handle.description, time_ns);
   for (auto at = unbound_.rbegin(); at != unbound_.rend(); ++at) {
-    if (at->first != process) continue;
-    const InstanceId instance = at->second;
-    const bool fits = opens_.atNumber(process, handle.definition.fd) == instance ||
-                      handle.definition.origin == wire::Origin::kOpened;
-    if (!fits) continue;
+    const bool has_number = at->number < 0 || at->number == handle.fd;
+    if (at->process != process || !has_number) continue;
+    const InstanceId instance = at->instance;
+    if (first != kNoInstance && opens_[first].description != opens_[instance].description) continue;
     unbound_.erase(std::next(at).base());
     return instance;
+  }
+  return kNoInstance;
+}
+
+// The instance of a process that another handle, of this process or of one that it forked, shares
+// its description with; kNoInstance when that process has none. The handle's number may stand for
+// another file there: after a fork, both processes go on numbering.
+InstanceId Analysis::originalOf(const event::Handle& handle, std::size_t process,
+                                std::int64_t time_ns) {
+  const wire::HandleDefinition& definition = handle.definition;
+  const InstanceId first = opens_.instanceOf(process, definition.description, time_ns);
+  InstanceId same = opens_.instanceOf(process, definition.handle, time_ns);
+  if (same == kNoInstance) {
+    same = unboundOf(definition, process, time_ns);
+    if (same != kNoInstance) opens_.bind(process, definition.handle, time_ns, same);
+  }
+  const bool is_other = first != kNoInstance && same != kNoInstance &&
+                        opens_[first].description != opens_[same].description;
+  return same == kNoInstance || is_other ? first : same;
+}
+
+// A copy of the instance that the handle shares its description with, over dup and fork.
+InstanceId Analysis::sharedWithinProcesses(const event::Handle& handle, const PastEvent& when) {
+  const SourceThread& thread = sources_.threads[when.ref.thread];
+  const wire::HandleDefinition& definition = handle.definition;
+  if (definition.birth_pid == 0) {
+    if (definition.origin != wire::Origin::kDuplicated) return kNoInstance;
+    const InstanceId base = originalOf(handle, thread.process_index, when.start_ns);
+    return base == kNoInstance ? kNoInstance : copyOf(base);
+  }
+  for (const SourceThread& other : sources_.threads) {
+    if (other.process->pid != definition.birth_pid) continue;
+    const InstanceId base = originalOf(handle, other.process_index, when.start_ns);
+    if (base == kNoInstance || opens_[base].rank != thread.header.rank) continue;
+    return copyOf(base);
   }
   return kNoInstance;
 }
@@ -1231,24 +1350,10 @@ InstanceId Analysis::resolve(const event::Handle& handle, const PastEvent& when)
   const wire::HandleDefinition& definition = handle.definition;
   InstanceId instance = opens_.instanceOf(process, definition.handle, when.start_ns);
   if (instance != kNoInstance) return instance;
-  instance = definition.birth_pid == 0 ? unboundOf(handle, process) : kNoInstance;
-  if (instance == kNoInstance && definition.birth_pid != 0) {
-    // Inherited over fork: the parent's handle has the same number.
-    for (const SourceThread& other : sources_.threads) {
-      if (other.process->pid != definition.birth_pid) continue;
-      const InstanceId base =
-          opens_.instanceOf(other.process_index, definition.handle, when.start_ns);
-      if (base == kNoInstance || opens_[base].rank != thread.header.rank) continue;
-      instance = copyOf(base);
-      break;
-    }
-  }
-  if (instance == kNoInstance && definition.origin == wire::Origin::kDuplicated) {
-    const InstanceId base = opens_.instanceOf(process, definition.description, when.start_ns);
-    if (base != kNoInstance) instance = copyOf(base);
-  }
+  instance = unboundOf(definition, process, when.start_ns);
+  if (instance == kNoInstance) instance = sharedWithinProcesses(handle, when);
   if (instance == kNoInstance && definition.origin == wire::Origin::kInherited) {
-    const InstanceId base = keptOverExec(handle, thread);
+    const InstanceId base = givenBy(handle, thread);
     if (base != kNoInstance) instance = copyOf(base);
   }
   if (instance == kNoInstance) instance = preopened(handle, when);
@@ -1257,39 +1362,66 @@ InstanceId Analysis::resolve(const event::Handle& handle, const PastEvent& when)
   return instance;
 }
 
-// Finds the instance among those of the program before this exec, or of the parent. The number may
-// be another: what a child does between vfork and exec is not recorded.
-InstanceId Analysis::keptOverExec(const event::Handle& handle, const SourceThread& thread) {
+// Whether the handle can be one of the instance's description, as far as its position tells. What a
+// stream has in its buffer moves the position later, or has moved it before.
+Analysis::Position Analysis::positionAt(InstanceId id, const wire::HandleDefinition& handle) {
+  const Instance& instance = opens_[id];
+  const event::OpenFile& open = opens_.description(instance.description).open;
+  if (handle.position == wire::kUnknownPosition || open.appends) return Position::kMayBe;
+  if (open.is_known && open.position == handle.position) return Position::kIsIt;
+  const bool has_buffer = instance.is_stream || files_.content(instance.content).buffered;
+  // A process that ends writes out its buffers.
+  const bool is_written_out =
+      !has_buffer || (order_ != nullptr && !instance.used.empty() &&
+                      std::ranges::all_of(instance.used, [this](const auto& use) {
+                        return order_->isOver(use.first);
+                      }));
+  const bool is_certain = open.is_known && !open.is_at_end && is_written_out;
+  return is_certain && handle.position == 0 ? Position::kIsNot : Position::kMayBe;
+}
+
+// Finds the instance that a process has been given by another one: over exec, by a parent between
+// vfork and exec, by a message, by pidfd_getfd. The number may be another one.
+InstanceId Analysis::givenBy(const event::Handle& handle, const SourceThread& thread) {
+  const wire::HandleDefinition& definition = handle.definition;
   const model::FileNumber file = files_.numberOf(handle.path.absolute, thread.node);
-  const int access = accessOf(handle.definition.open_flags);
+  const int access = accessOf(definition.open_flags);
   const auto parent = thread.process->info.number(wire::info::kParent);
-  const auto fits = [&](InstanceId instance) {
-    return opens_[instance].file == file && opens_[instance].access.value_or(access) == access;
-  };
+  // The better, the lower; what is found first of several that are alike.
+  enum : unsigned { kSameNumber, kParentsNumber, kParents, kElsewhere, kNoGiver };
+  unsigned best = kNoGiver * 2;
   InstanceId found = kNoInstance;
-  InstanceId elsewhere = kNoInstance;
+  const auto consider = [&](InstanceId instance, unsigned giver) {
+    const bool is_file = instance != kNoInstance && opens_[instance].file == file &&
+                         opens_[instance].access.value_or(access) == access;
+    if (!is_file) return;
+    const Position position = positionAt(instance, definition);
+    if (position == Position::kIsNot) return;
+    // What is only read, a process may as well have opened anew.
+    const bool is_far = giver == kElsewhere && (access & O_ACCMODE) == O_RDONLY;
+    if (is_far && (position != Position::kIsIt || definition.position == 0)) return;
+    const unsigned rank = giver * 2 + (position == Position::kIsIt ? 0 : 1);
+    if (rank >= best) return;
+    best = rank;
+    found = instance;
+  };
+  const tracefile::Process* last = nullptr;
   for (const SourceThread& other : sources_.threads) {
-    if (other.process == thread.process || other.header.rank != thread.header.rank) continue;
-    const bool same = other.process->pid == thread.process->pid;
+    if (other.header.rank != thread.header.rank || other.process == last) continue;
+    last = other.process;
+    const bool is_same = other.process->pid == thread.process->pid;
     const bool is_parent = parent && other.process->pid == *parent;
-    const InstanceId at_number = opens_.atNumber(other.process_index, handle.definition.fd);
-    if ((same || is_parent) && at_number != kNoInstance && fits(at_number)) {
-      found = at_number;
-      if (same) break;
-      continue;
+    if (other.process != thread.process && (is_same || is_parent)) {
+      consider(opens_.atNumber(other.process_index, definition.fd),
+               is_same ? kSameNumber : kParentsNumber);
     }
-    // A process between the two may be one that is not recorded, such as a shell. What is only read
-    // it may as well have opened anew.
-    const bool may_be_of_others = (access & O_ACCMODE) != O_RDONLY;
     for (const InstanceId instance : opens_.openOrClosed(other.process_index)) {
-      const bool is_open = opens_[instance].is_open;
-      if ((!is_parent && !is_open) || !fits(instance)) continue;
-      if (is_parent && found == kNoInstance) found = instance;
-      if (elsewhere == kNoInstance && is_open && may_be_of_others) elsewhere = instance;
-      break;
+      if (is_parent || opens_[instance].is_open) {
+        consider(instance, is_parent ? kParents : kElsewhere);
+      }
     }
   }
-  return found != kNoInstance ? found : elsewhere;
+  return found;
 }
 
 // A copy that is taken as soon as the original is there, so that it can be closed in the meantime.
@@ -1331,7 +1463,10 @@ InstanceId Analysis::preopened(const event::Handle& handle, const PastEvent& whe
   const bool is_shared = (!before || before->is_given) && (access & O_ACCMODE) != O_RDONLY;
   const auto key = std::tuple(rank, definition.device, definition.inode, access);
   const auto given = is_shared ? given_.find(key) : given_.end();
-  if (given != given_.end() && opens_[given->second].file == file) return copyOf(given->second);
+  if (given != given_.end() && opens_[given->second].file == file &&
+      positionAt(given->second, definition) != Position::kIsNot) {
+    return copyOf(given->second);
+  }
   const auto shared = before ? shared_before_.find(before->state.key) : shared_before_.end();
   if (shared != shared_before_.end()) return copyOf(shared->second);
   int flags = keptFlags(before ? static_cast<std::uint32_t>(before->flags) : definition.open_flags);
@@ -1350,8 +1485,8 @@ InstanceId Analysis::preopened(const event::Handle& handle, const PastEvent& whe
   }
   const bool is_of_the_run = !before && files_.isOfTheRun(file);
   Instance opened = is_of_the_run
-                        ? openedUnseen(file, flags, when)
-                        : openBefore(file, flags, before ? before->state.position : 0, when.ref);
+                        ? openedUnseen(file, flags, definition, when)
+                        : openBefore(file, flags, before ? before->state.position : foundAt(definition), when.ref);
   if (before && before->state.size_bytes) {
     files_.wasAtLeast(opened.content, static_cast<std::uint64_t>(*before->state.size_bytes));
   } else if (!before && !is_of_the_run) {
@@ -1362,6 +1497,7 @@ InstanceId Analysis::preopened(const event::Handle& handle, const PastEvent& whe
   opened.access = access;
   const InstanceId instance = opens_.make(std::move(opened));
   threads_[when.ref.thread].extras.back().event.new_fd = opens_[instance].descriptor;
+  if (is_of_the_run && foundAt(definition) > 0) seekUnseen(instance, foundAt(definition), when);
   if (is_shared) given_[key] = instance;
   if (before) shared_before_[before->state.key] = instance;
   return instance;
@@ -1385,11 +1521,16 @@ Instance Analysis::openBefore(model::FileNumber file, int flags, std::int64_t po
 }
 
 // Something that is not recorded, such as a shell, opened a file that the run made: an open in
-// front of the first event that uses it does the same.
-Instance Analysis::openedUnseen(model::FileNumber file, int flags, const PastEvent& when) {
-  // "> file" of a shell. It is not told whether it was "1<> file", which is hardly ever written.
-  if ((flags & O_ACCMODE) == O_WRONLY) flags |= O_CREAT;
-  if ((flags & O_ACCMODE) == O_WRONLY && (flags & O_APPEND) == 0) flags |= O_TRUNC;
+// front of the first event that uses it does the same. It makes the file only where no call has, and
+// empties it only where the application found it empty ("> file" of a shell): what is made up must
+// not take bytes away that were there in the recording.
+Instance Analysis::openedUnseen(model::FileNumber file, int flags,
+                                const wire::HandleDefinition& definition, const PastEvent& when) {
+  if (made_up_.opens++ == 0) made_up_.first_open = files_.locationOf(file);
+  const bool writes = (flags & O_ACCMODE) != O_RDONLY;
+  const bool is_there = files_.presence(files_.followed(file)) == Presence::kThere;
+  if (writes && !is_there) flags |= O_CREAT;
+  if (writes && is_there && definition.size == 0) flags |= O_TRUNC;
   const PastEvent made{when.ref, when.start_ns, when.start_ns};
   const ContentId content = files_.openedFile(file, made, flags);
   ExtraStep extra;
@@ -1405,10 +1546,28 @@ Instance Analysis::openedUnseen(model::FileNumber file, int flags, const PastEve
   open.after = dependencies_.takeBefore(when.ref);
   const std::uint64_t id = open.id = dependencies_.newId();
   threads_[when.ref.thread].extras.push_back(std::move(extra));
-  return {.description = opens_.makeDescription(flags),
+  return {.description = opens_.makeDescription(flags, foundAt(definition)),
           .content = content,
           .made = made,
           .step_id = id};
+}
+
+// Goes to where the descriptor was found, right behind the open that was made up for it. Others wait
+// for this in place of that.
+void Analysis::seekUnseen(InstanceId instance, std::int64_t position, const PastEvent& when) {
+  std::vector<ExtraStep>& extras = threads_[when.ref.thread].extras;
+  model::ScheduleEvent& open = extras.back().event;
+  ExtraStep extra;
+  extra.behind = extras.back().behind;
+  model::ScheduleEvent& seek = extra.event;
+  seek.row = &calls::rowOf(calls::CallId::lseek64);
+  seek.fd = opens_[instance].descriptor;
+  seek.arguments[static_cast<std::size_t>(calls::indexOf(*seek.row, Role::kOffset))] = position;
+  seek.arguments[static_cast<std::size_t>(calls::indexOf(*seek.row, Role::kWhence))] = SEEK_SET;
+  seek.result = position;
+  seek.start_ns = seek.end_ns = open.end_ns;
+  seek.id = std::exchange(open.id, 0);
+  extras.push_back(std::move(extra));
 }
 
 }  // namespace omnio::preprocess

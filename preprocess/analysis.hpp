@@ -115,8 +115,8 @@ class Analysis : private FileScene {
         layer_(layer),
         mpi_(mpi),
         progress_(progress),
-        files_(locations, mounts, dependencies_, sizes),
         conflicts_(dependencies_),
+        files_(locations, mounts, dependencies_, conflicts_, sizes),
         locks_(dependencies_),
         threads_(sources.threads.size()),
         last_(sources.threads.size()) {}
@@ -143,6 +143,15 @@ class Analysis : private FileScene {
   const FilterCounts& filtered() const { return filtered_; }
   // That calls moved to and from files in the memory of nodes.
   std::uint64_t bytesInMemory() const { return bytes_in_memory_; }
+  // What has no event in the trace and was done all the same, by a shell for example: steps of the
+  // schedule do it.
+  struct MadeUp {
+    std::uint64_t names = 0;
+    std::string first_name;  // location
+    std::uint64_t opens = 0;
+    std::string first_open;  // location of the file
+  };
+  const MadeUp& madeUp() const { return made_up_; }
 
  private:
   // Bytes in a stream's buffer.
@@ -175,10 +184,17 @@ class Analysis : private FileScene {
   InstanceId resolve(const event::Handle& handle, const PastEvent& when);
   InstanceId preopened(const event::Handle& handle, const PastEvent& when);
   Instance openBefore(model::FileNumber file, int flags, std::int64_t position, EventRef ref);
-  Instance openedUnseen(model::FileNumber file, int flags, const PastEvent& when);
+  Instance openedUnseen(model::FileNumber file, int flags,
+                        const wire::HandleDefinition& definition, const PastEvent& when);
+  void seekUnseen(InstanceId instance, std::int64_t position, const PastEvent& when);
   InstanceId copyOf(InstanceId base);
-  InstanceId keptOverExec(const event::Handle& handle, const SourceThread& thread);
-  InstanceId unboundOf(const event::Handle& handle, std::size_t process);
+  InstanceId sharedWithinProcesses(const event::Handle& handle, const PastEvent& when);
+  InstanceId originalOf(const event::Handle& handle, std::size_t process, std::int64_t time_ns);
+  enum class Position : std::uint8_t { kIsNot, kMayBe, kIsIt };
+  Position positionAt(InstanceId id, const wire::HandleDefinition& handle);
+  InstanceId givenBy(const event::Handle& handle, const SourceThread& thread);
+  InstanceId unboundOf(const wire::HandleDefinition& handle, std::size_t process,
+                       std::int64_t time_ns);
   void takeMaker(const event::Event& event, const PastEvent& when, InstanceId from,
                  ContentId content, EventNote& note);
   void takeLink(const event::Event& event, const PastEvent& when, InstanceId linked);
@@ -210,6 +226,7 @@ class Analysis : private FileScene {
                  std::uint64_t id);
   void flushAtExit();
   void closeAtExit();
+  void addMadeUp();
   void addMeetings();
   void publish(std::uint32_t description, ContentId content, const PastEvent& when);
   void orderByPosition(const event::Event& event, const PastEvent& when, Description& description);
@@ -224,14 +241,20 @@ class Analysis : private FileScene {
   AnalysisProgress& progress_;
   // The call that is being taken was made for one of MPI-IO, whose step it is part of.
   bool is_below_ = false;
+  const EffectOrder* order_ = nullptr;  // while calls are read
   Dependencies dependencies_;
   OpenTable opens_;
-  FileHistory files_;
   DataConflicts conflicts_;
+  FileHistory files_;
   LockHistory locks_;
   std::vector<ThreadNotes> threads_;
-  // Made by a call that did not name its handle: process, and the instance.
-  std::vector<std::pair<std::size_t, InstanceId>> unbound_;
+  // A duplicate whose call does not name its handle, which the next call on it does.
+  struct Unbound {
+    std::size_t process = 0;
+    InstanceId instance = kNoInstance;
+    int number = -1;  // the system's, where the call tells it
+  };
+  std::vector<Unbound> unbound_;
   // Files that several processes were given open: rank, device, inode, access.
   std::map<std::tuple<int, std::uint64_t, std::uint64_t, int>, InstanceId> given_;
   // Descriptors that were opened before a window, by what dup and fork share.
@@ -256,6 +279,7 @@ class Analysis : private FileScene {
   std::uint64_t dropped_ = 0;
   std::uint64_t undecodable_ = 0;
   FilterCounts filtered_;
+  MadeUp made_up_;
 };
 
 }  // namespace omnio::preprocess

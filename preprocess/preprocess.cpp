@@ -68,6 +68,19 @@ std::vector<std::string> leftOut(const SourceThreads& sources, Analysis& analysi
         "files are prepared as long as calls show them",
         unknown.files, base::printable(unknown.first)));
   }
+  const Analysis::MadeUp& made_up = analysis.madeUp();
+  if (made_up.names > 0) {
+    words.push_back(
+        fmt::format("what made {} files and directories, {} the first: it is not recorded, and steps "
+                    "that make them stand before the calls that found them",
+                    made_up.names, base::printable(made_up.first_name)));
+  }
+  if (made_up.opens > 0) {
+    words.push_back(
+        fmt::format("what opened {} descriptors, of {} the first: it is not recorded, and opens stand "
+                    "before the calls that used them",
+                    made_up.opens, base::printable(made_up.first_open)));
+  }
   const FileHistory::OtherFactors& others = analysis.files().otherFactors();
   if (others.renamed > 0) {
     words.push_back(

@@ -286,6 +286,10 @@ class ThreadPass {
       out.new_lookups = lookupsOf(event.texts[static_cast<std::size_t>(second)].raw,
                                   analysis_.files().locationOf(out.new_file), mounts_);
     }
+    if (const int link = calls::indexOf(*event.row, Role::kLinkText); link >= 0) {
+      const std::string_view text = event.texts[static_cast<std::size_t>(link)].raw;
+      out.new_lookups = linkLookups(text);
+    }
     for (const Role role : {Role::kOpenMode, Role::kAttribute}) {
       const int text = calls::indexOf(*event.row, role);
       if (text < 0) continue;

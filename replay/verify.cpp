@@ -424,6 +424,11 @@ class Comparison final : public model::ScheduleSink {
               row.arguments[key.argument] == Role::kMapping) {
             break;
           }
+          // No more is asked for than went into the application's pipe.
+          if (row.plain == CallId::splice_read && row.arguments[key.argument] == Role::kSize &&
+              !wanted.failed && have == wanted.result) {
+            break;
+          }
           equal(wanted, key.key, want, have);
           break;
         case model::KeyKind::kSigned: {

@@ -116,7 +116,7 @@ inline constexpr auto kEffects = [] {
       {{kChoosesName}, {mkstemp, mkostemp, mkstemps, mkostemps, tmpfile}},
       {{kMakesName, kMakesDirectory}, {mkdir, mkdirat}},
       {{kMakesName, kMakesDirectory, kChoosesName}, {mkdtemp}},
-      {{kMakesName, kMakesNode}, {mkfifo, mkfifoat, mknod, mknodat}},
+      {{kMakesName, kMakesNode}, {mkfifo, mkfifoat, mknod, mknodat, bind}},
       {{kMakesName, kRemovesName, kRenames}, {rename, renameat, renameat2}},
       {{kMakesName, kMakesLink, kStaysAtLink}, {link, linkat}},
       {{kMakesName, kMakesSymlink}, {symlink, symlinkat}},

@@ -20,6 +20,7 @@ enum class Origin : std::uint8_t {
 };
 
 inline constexpr std::int64_t kUnknownSize = -1;
+inline constexpr std::int64_t kUnknownPosition = -1;
 
 struct HandleDefinition {
   std::uint32_t handle = 0;       // unique in the process; an open instance, not a file
@@ -32,6 +33,8 @@ struct HandleDefinition {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
   std::int64_t size = kUnknownSize;  // bytes of the file when it was opened
+  // Of a file that no recorded call opened: where its position was when the descriptor was found.
+  std::int64_t position = kUnknownPosition;
   std::uint8_t text_slot = 0;        // its path
 };
 
@@ -45,7 +48,7 @@ struct TextDefinition {
 
 inline constexpr std::size_t kControlHeader = 2;
 // Room of a definition besides its bytes.
-inline constexpr std::size_t kMaxDefinition = kControlHeader + 3 + 8 * kMaxVarint;
+inline constexpr std::size_t kMaxDefinition = kControlHeader + 3 + 9 * kMaxVarint;
 // Longer texts than the system accepts as a path, with the directory in front of it, are cut.
 inline constexpr std::size_t kMaxText = 2 * 4096;
 
@@ -55,8 +58,9 @@ inline char* putControlHeader(char* out, std::uint32_t number) {
   return out + kControlHeader;
 }
 
-// In the byte that has kind and origin: a size follows. Traces from before have none.
+// In the byte that has kind and origin: a size follows, a position. Traces from before have none.
 inline constexpr unsigned kHasSize = 0x80;
+inline constexpr unsigned kHasPosition = 0x40;
 
 inline char* encodeHandle(char* out, const HandleDefinition& d, Prediction& state) {
   const std::uint8_t slot = handleSlot(d.handle);
@@ -64,13 +68,15 @@ inline char* encodeHandle(char* out, const HandleDefinition& d, Prediction& stat
   out = putControlHeader(out, kDefineHandle);
   *out++ = static_cast<char>(slot);
   *out++ = static_cast<char>(static_cast<unsigned>(d.kind) | static_cast<unsigned>(d.origin) << 4 |
-                             (d.size == kUnknownSize ? 0 : kHasSize));
+                             (d.size == kUnknownSize ? 0 : kHasSize) |
+                             (d.position == kUnknownPosition ? 0 : kHasPosition));
   for (const std::uint64_t value :
        {std::uint64_t{d.handle}, std::uint64_t{d.description}, std::uint64_t{d.birth_pid},
         zigzag(d.fd), std::uint64_t{d.open_flags}, d.device, d.inode}) {
     out = putVarint(out, value);
   }
   if (d.size != kUnknownSize) out = putVarint(out, static_cast<std::uint64_t>(d.size));
+  if (d.position != kUnknownPosition) out = putVarint(out, static_cast<std::uint64_t>(d.position));
   *out++ = static_cast<char>(d.text_slot);
   return out;
 }
@@ -81,7 +87,7 @@ inline const char* decodeHandle(const char* in, const char* end, HandleDefinitio
   if (end - in < 2) return nullptr;
   const auto slot = static_cast<std::uint8_t>(*in++);
   const auto bits = static_cast<std::uint8_t>(*in++);
-  const unsigned origin = (bits & ~kHasSize) >> 4;
+  const unsigned origin = (bits & ~(kHasSize | kHasPosition)) >> 4;
   if ((bits & 0xF) > 2 || origin > 2) return nullptr;
   d.kind = static_cast<FileKind>(bits & 0xF);
   d.origin = static_cast<Origin>(origin);
@@ -93,8 +99,12 @@ inline const char* decodeHandle(const char* in, const char* end, HandleDefinitio
   std::uint64_t size = 0;
   const bool has_size = (bits & kHasSize) != 0;
   if (has_size) in = getVarint(in, end, size);
-  if (in == nullptr || in == end || size > INT64_MAX) return nullptr;
+  std::uint64_t position = 0;
+  const bool has_position = (bits & kHasPosition) != 0;
+  if (has_position && in != nullptr) in = getVarint(in, end, position);
+  if (in == nullptr || in == end || size > INT64_MAX || position > INT64_MAX) return nullptr;
   d.size = has_size ? static_cast<std::int64_t>(size) : kUnknownSize;
+  d.position = has_position ? static_cast<std::int64_t>(position) : kUnknownPosition;
   d.handle = static_cast<std::uint32_t>(values[0]);
   d.description = static_cast<std::uint32_t>(values[1]);
   d.birth_pid = static_cast<std::uint32_t>(values[2]);

@@ -29,6 +29,13 @@ std::string_view parentOf(std::string_view location) {
 
 }  // namespace
 
+bool findsTaken(const event::Event& event) {
+  if (!event.failed) return false;
+  // bind says so in its own way.
+  return event.result == EEXIST ||
+         (event.result == EADDRINUSE && calls::does(*event.row, Effect::kMakesNode));
+}
+
 bool readsLines(const calls::Row& row) { return calls::does(row, calls::Effect::kReadsLine); }
 
 bool isBelow(std::string_view location, std::string_view directory) {
@@ -133,31 +140,114 @@ Presence FileHistory::presence(FileNumber number) const {
 }
 
 // The content behind a name that a call found.
-ContentId FileHistory::find(FileNumber number) {
+ContentId FileHistory::find(FileNumber number, const PastEvent& when) {
   number = followed(number);
-  fetchMoved(number);
+  fetchMoved(number, moved_.size());
   FileName& file = name(number);
   if (file.content != kNoContent) return file.content;
-  // Nothing in the trace made it: it was there.
-  if (!file.is_gone && !file.existed) file.existed = true;
-  file.content = makeContent(file.is_gone ? kNoFileNumber : number, number);
+  const bool was_gone = file.is_gone;
+  // Nothing in the trace made it: it was there, unless nothing could be there.
+  const bool cannot_be = was_gone || isBelowMade(number);
+  if (!was_gone && !file.existed) file.existed = !cannot_be;
+  file.content = makeContent(was_gone ? kNoFileNumber : number, number);
   file.is_gone = false;
-  return file.content;
+  const ContentId content = file.content;
+  if (cannot_be) makeUp(number, when);
+  return content;
 }
 
-// A name below a directory that was renamed: it stands for what had come with that.
-// `may_be_made`: the call makes a file where there is none.
-void FileHistory::fetchMoved(FileNumber number, bool may_be_made) {
+// Whether the nearest directory above the name that is known was made by the run, or is gone: a name
+// in it is there only once something has made it.
+bool FileHistory::isBelowMade(FileNumber number) const {
+  const FileNumber above = knownParent(number);
+  if (above == kNoFileNumber) return false;
+  const FileName& directory = name(followed(above));
+  if (directory.content == kNoContent) {
+    if (directory.is_gone || directory.existed) return directory.is_gone || !*directory.existed;
+    return isBelowMade(above);
+  }
+  const FileNumber origin = contents_[directory.content].origin;
+  if (origin == kNoFileNumber || name(origin).existed == false) return true;
+  return !name(origin).existed && isBelowMade(above);
+}
+
+// Something that is not recorded made the name, before the call that found it: a step in front of
+// that call has to.
+void FileHistory::makeUp(FileNumber number, const PastEvent& when) {
+  haveParents(number, when);
+  FileName& file = name(number);
+  MadeUp made{.file = number,
+              .content = file.content,
+              .before = when,
+              .id = dependencies_.newId()};
+  const auto wait = [&](const FileName& earlier) {
+    if (earlier.made_up && earlier.made_up->thread != when.ref.thread) {
+      made.after.push_back({earlier.made_up->id, Reason::kName, {}});
+    } else if (earlier.changed && earlier.changed->ref.thread != when.ref.thread) {
+      made.after.push_back({dependencies_.nameOf(earlier.changed->ref), Reason::kName, {}});
+    }
+  };
+  wait(file);
+  // Those that found nothing come before it.
+  const auto follow = [&](const PastEvent& missed) {
+    if (missed.ref.thread == when.ref.thread || !isOver(missed, when)) return;
+    made.after.push_back({dependencies_.nameOf(missed.ref), Reason::kName, {}});
+  };
+  for (const auto& [thread, uses] : file.used) follow(uses.last);
+  if (const auto missed = missed_below_.find(file.location); missed != missed_below_.end()) {
+    for (const auto& [thread, event] : missed->second) follow(event);
+    missed_below_.erase(missed);
+  }
+  if (const FileNumber above = directoryOf(number); above != kNoFileNumber) wait(name(above));
+  changeEntries(number, when, Presence::kThere);
+  file.was_made = true;
+  file.used.clear();
+  file.changed.reset();
+  file.made_up = {.id = made.id, .thread = when.ref.thread};
+  made_up_.push_back(std::move(made));
+}
+
+// A name that a call found or made is in a directory, which something that is not recorded may have
+// made.
+void FileHistory::haveParents(FileNumber number, const PastEvent& when) {
+  const std::string location = name(number).location;
+  const std::string source = name(number).source;
+  const std::string parent(parentOf(location));
+  if (parent == "." || parent.starts_with('@')) return;
+  const auto known = numbers_.find(parent);
+  if (known != numbers_.end() && presence(known->second) == Presence::kThere) return;
+  // Names of directories are added only where one has to be made, or came with another one.
+  if (!isBelowMade(number) && !isBelowMoved(parent)) return;
+  const FileNumber directory = numberAt(parent, parentOf(source));
+  const ContentId content = find(directory, when);
+  name(followed(directory)).is_directory = true;
+  const FileNumber origin = contents_[content].origin;
+  if (origin != kNoFileNumber) name(origin).is_directory = true;
+}
+
+bool FileHistory::isBelowMoved(std::string_view location) const {
+  return std::ranges::any_of(
+      moved_, [location](const Moved& move) { return isBelow(location, move.to); });
+}
+
+// A name below a directory that was renamed: it stands for what had come with that. `moves`: how many
+// of the renames may have brought it.
+void FileHistory::fetchMoved(FileNumber number, std::size_t moves) {
   if (name(number).content != kNoContent || name(number).is_gone || name(number).existed) return;
-  for (auto move = moved_.rbegin(); move != moved_.rend(); ++move) {
-    const std::string& location = name(number).location;
-    if (!isBelow(location, move->to)) continue;
-    const std::string before = move->from + location.substr(move->to.size());
-    // No call has made it there, and the directory is not from before the run.
-    if (may_be_made && !numbers_.contains(before) && isInNewDirectory(before)) return;
-    const FileNumber origin = numberAt(before, name(number).source);
+  while (moves-- > 0) {
+    const Moved& move = moved_[moves];
+    const std::string location = name(number).location;
+    if (!isBelow(location, move.to)) continue;
+    const FileNumber origin =
+        numberAt(move.from + location.substr(move.to.size()), name(number).source);
     if (name(origin).is_gone) return;
-    const ContentId content = find(origin);
+    fetchMoved(origin, moves);
+    if (name(origin).content == kNoContent) {
+      if (!move.was_before_run) return;
+      name(origin).existed = true;
+      name(origin).content = makeContent(origin, origin);
+    }
+    const ContentId content = name(origin).content;
     name(origin).content = kNoContent;
     name(origin).is_gone = true;
     name(number).make(content, kNoFileNumber);
@@ -166,33 +256,12 @@ void FileHistory::fetchMoved(FileNumber number, bool may_be_made) {
   }
 }
 
-bool FileHistory::isInNewDirectory(std::string_view location) const {
-  for (std::string_view at = parentOf(location); at != "."; at = parentOf(at)) {
-    const auto parent = numbers_.find(std::string(at));
-    if (parent != numbers_.end() && name(parent->second).existed == false) return true;
-  }
-  return false;
-}
-
-// A name below a directory that was renamed is in a directory that came with it.
-void FileHistory::findParent(FileNumber number) {
-  const std::string parent(parentOf(name(number).location));
-  for (const Moved& move : moved_) {
-    if (!isBelow(parent, move.to)) continue;
-    const std::string source(parentOf(name(number).source));
-    const FileNumber directory = numberAt(parent, source);
-    if (name(directory).is_gone) return;
-    find(directory);
-    const ContentId content = name(directory).content;
-    name(directory).is_directory = true;
-    const FileNumber origin = contents_[content].origin;
-    if (origin != kNoFileNumber) name(origin).is_directory = true;
-    return;
-  }
-}
-
 void FileHistory::useName(FileNumber number, const PastEvent& when, Presence need) {
   FileName& file = name(number);
+  const bool is_first = !file.used.contains(when.ref.thread);
+  if (is_first && file.made_up && file.made_up->thread != when.ref.thread) {
+    dependencies_.requireId(when.ref, file.made_up->id, Reason::kName);
+  }
   const Presence now = presence(number);
   const bool fits = need != Presence::kUnknown && (now == need || now == Presence::kUnknown);
   if (file.changed) {
@@ -237,7 +306,7 @@ void FileHistory::waitForUsers(ContentId content, const PastEvent& when) {
 
 void FileHistory::change(FileNumber number, const PastEvent& when, Presence need,
                          Presence becomes) {
-  findParent(number);
+  haveParents(number, when);
   Presence before = presence(number);
   if (before == Presence::kUnknown) before = need;
   // A file that an open may have made is not there when a replay begins.
@@ -265,6 +334,7 @@ void FileHistory::change(FileNumber number, const PastEvent& when, Presence need
   file.used.clear();
   file.found_full.clear();
   file.entries.reset();
+  file.made_up.reset();
   file.changed = when;
   file.before_change = before;
 }
@@ -395,13 +465,14 @@ void FileHistory::resized(ContentId id, const PastEvent& when, std::int64_t size
   Content& content = contents_[id];
   content.last_access.add(when);
   content.size.bytes = before;
-  cut(content, when, static_cast<std::uint64_t>(size));
+  cut(id, when, static_cast<std::uint64_t>(size));
   if (size == 0) content.emptied = true;
 }
 
 // Those who found the file longer, or its end, come first. All others that were over before are
 // waited for anyway.
-void FileHistory::cut(Content& content, const PastEvent& when, std::uint64_t size) {
+void FileHistory::cut(ContentId id, const PastEvent& when, std::uint64_t size) {
+  Content& content = contents_[id];
   const auto before = static_cast<std::uint64_t>(std::max<std::int64_t>(content.size.bytes, 0));
   dependencies_.require(when, content.sizes.found_end, Reason::kFile, Overlap::kIsOrdered);
   for (const auto& [thread, found] : content.sizes.found_bytes) {
@@ -412,6 +483,7 @@ void FileHistory::cut(Content& content, const PastEvent& when, std::uint64_t siz
   content.resized = when;
   content.sizes.cut(when, before, size);
   content.written.cut(size);
+  conflicts_.cut(id, size);
   content.size.set(static_cast<std::int64_t>(size));
 }
 
@@ -453,13 +525,19 @@ void FileHistory::foundEnd(ContentId id, const PastEvent& when, std::uint64_t at
   sizes.shortest = std::min(sizes.shortest, at);
 }
 
+// Whether bytes up to `end` were there before the run, and have been since.
+bool FileHistory::wasThere(const Content& content, std::uint64_t end) {
+  return end <= std::min(content.needed, content.sizes.least);
+}
+
 void FileHistory::foundBytes(ContentId id, const PastEvent& when, std::uint64_t end,
                              bool is_written) {
   Content& content = contents_[id];
   if (!content.writable) return;
   // Bytes that were there before the run need no call that made the file so long.
   const SizeHistory::Growth* const growth = content.sizes.reaching(end);
-  if (growth != nullptr && end > content.needed && (!is_written || !isOver(growth->event, when))) {
+  if (growth != nullptr && !wasThere(content, end) &&
+      (!is_written || !isOver(growth->event, when))) {
     dependencies_.require(when, growth->event, Reason::kFile, Overlap::kIsOrdered);
   }
   content.sizes.found_bytes[when.ref.thread] = {end, when};
@@ -505,6 +583,7 @@ void SizeHistory::cut(const PastEvent& event, std::uint64_t from, std::uint64_t 
   }
   cut_by = event;
   cut_from = from;
+  least = std::min(least, to);
   if (to > from) growths_.push_back({to, event});
 }
 
@@ -612,6 +691,21 @@ std::vector<model::Hole> scaledHoles(std::vector<model::Hole> holes, const Scale
 }
 
 }  // namespace
+
+std::vector<FileHistory::MadeUp> FileHistory::takeMadeUp() {
+  markDirectories();
+  std::unordered_set<ContentId> directories;
+  for (const FileName& entry : names_) {
+    if (entry.is_directory && entry.content != kNoContent) directories.insert(entry.content);
+  }
+  for (MadeUp& made : made_up_) {
+    const Content& content = contents_[made.content];
+    made.is_directory = name(made.file).is_directory || directories.contains(made.content);
+    made.lines = content.lines;
+    if (!made.is_directory) made.bytes = content.scale.map().position(sizeBefore(content));
+  }
+  return std::exchange(made_up_, {});
+}
 
 void FileHistory::settle() {
   // The first content of a group that has a name decides for all of it.
@@ -722,6 +816,11 @@ ContentId FileHistory::opened(const event::Event& event, const PastEvent& when, 
       event.new_handle->definition.kind == wire::FileKind::kDirectory) {
     flags |= O_DIRECTORY;
   }
+  const bool found_bytes = event.new_handle != nullptr && event.new_handle->definition.size > 0 &&
+                           (flags & (O_TRUNC | O_EXCL)) == 0;
+  const FileNumber found = followed(file);
+  // It was made by something that is not recorded, where nothing could be there.
+  if (found_bytes && (name(found).is_gone || isBelowMade(found))) find(file, when);
   const ContentId content = openedFile(file, when, flags);
   if (event.new_handle != nullptr) foundSize(content, event.new_handle->definition.size);
   return content;
@@ -733,7 +832,7 @@ ContentId FileHistory::openedFile(FileNumber file, const PastEvent& when, int fl
     use(file, when, Presence::kThere);
     FileName& entry = name(followed(file));
     entry.is_directory = true;
-    if (!is_temporary) return find(file);
+    if (!is_temporary) return find(file, when);
     if (!entry.was_made && !entry.existed) entry.existed = true;
     return anonymous();
   }
@@ -743,14 +842,16 @@ ContentId FileHistory::openedFile(FileNumber file, const PastEvent& when, int fl
     file = followed(file);
   }
   const bool creates = (flags & O_CREAT) != 0;
-  fetchMoved(file, creates);
+  fetchMoved(file, moved_.size());
   const bool is_there = name(file).content != kNoContent;
+  const bool is_below_made = !is_there && isBelowMade(file);
+  if (creates && !is_there) haveParents(file, when);  // adds names
   FileName& entry = name(file);
   entry.is_regular = true;
   if (creates && !is_there) {
     const bool fails_otherwise = (flags & O_EXCL) != 0;
     change(file, when, fails_otherwise ? Presence::kAbsent : Presence::kUnknown, Presence::kThere);
-    const bool maybe_there = !entry.is_gone && !entry.existed && (flags & O_EXCL) == 0;
+    const bool maybe_there = !entry.is_gone && !entry.existed && (flags & O_EXCL) == 0 && !is_below_made;
     if (!entry.existed && !maybe_there) entry.existed = false;
     entry.content = makeContent(file, file);
     entry.was_made = true;
@@ -763,10 +864,10 @@ ContentId FileHistory::openedFile(FileNumber file, const PastEvent& when, int fl
     }
   } else if ((flags & O_TRUNC) != 0) {
     change(file, when, creates ? Presence::kUnknown : Presence::kThere, Presence::kThere);
-    find(file);
+    find(file, when);
   } else {
     use(file, when, creates ? Presence::kUnknown : Presence::kThere);
-    find(file);
+    find(file, when);
   }
   noteName(entry.content, file);
   noteName(entry.content, given);
@@ -776,7 +877,7 @@ ContentId FileHistory::openedFile(FileNumber file, const PastEvent& when, int fl
   if ((flags & O_TRUNC) != 0) {
     // Also where this one made the file: others may have opened it at the same time, and what they
     // write has to come after it was emptied.
-    cut(content, when, 0);
+    cut(entry.content, when, 0);
     content.emptied = true;
     content.appended = 0;
   }
@@ -807,7 +908,7 @@ bool FileHistory::isBelowFile(FileNumber file) {
 void FileHistory::failed(const event::Event& event, const PastEvent& when, FileNumber file,
                          FileNumber new_file) {
   const bool is_missing = event.result == ENOENT;
-  const bool is_taken = event.result == EEXIST;
+  const bool is_taken = findsTaken(event);
   // The text of a symbolic link is not looked up.
   const bool names_two =
       new_file != kNoFileNumber && !calls::does(*event.row, Effect::kMakesSymlink);
@@ -852,14 +953,14 @@ void FileHistory::failed(const event::Event& event, const PastEvent& when, FileN
   if (event.result == ENOENT) {
     entry.is_gone = true;
     entry.existed = false;
-  } else if (event.result == EEXIST) {
-    find(file);
+  } else if (is_taken) {
+    find(file, when);
     if (calls::does(*event.row, Effect::kMakesDirectory)) entry.is_directory = true;
   } else if (event.result == EISDIR) {
-    find(file);
+    find(file, when);
     entry.is_directory = true;
   } else if (is_no_link || lacks_attribute || is_no_directory) {
-    find(file);
+    find(file, when);
   }
 }
 
@@ -896,7 +997,7 @@ ContentId FileHistory::named(const event::Event& event, const PastEvent& when, F
   } else if (calls::does(row, Effect::kRenames) && new_file != kNoFileNumber) {
     renamed(event, when, file, new_file);
   } else if (calls::does(row, Effect::kRemovesName) && !calls::does(row, Effect::kRenames)) {
-    if (name(file).link_to == kNoFileNumber) find(file);
+    if (name(file).link_to == kNoFileNumber) find(file, when);
     change(file, when, Presence::kThere, Presence::kAbsent);
     if (calls::does(row, Effect::kRemovesDirectory) ||
         (event::argumentOf(event, Role::kFlags) & AT_REMOVEDIR) != 0) {
@@ -904,17 +1005,22 @@ ContentId FileHistory::named(const event::Event& event, const PastEvent& when, F
     }
     name(file).remove();
   } else if (calls::does(row, Effect::kMakesLink) && new_file != kNoFileNumber) {
-    if (name(file).link_to == kNoFileNumber) find(file);
+    if (name(file).link_to == kNoFileNumber) find(file, when);
     use(file, when, Presence::kThere);
     change(new_file, when, Presence::kAbsent, Presence::kThere);
+    const std::string text = name(file).link_text;
     name(new_file).make(name(file).content, name(file).link_to);
+    moveLink(new_file, text);
     noteName(name(file).content, new_file);
   } else if (calls::does(row, Effect::kMakesSymlink)) {
     change(file, when, Presence::kAbsent, Presence::kThere);
     name(file).make(kNoContent, new_file);
+    const int text = calls::indexOf(row, Role::kLinkText);
+    const std::string_view words = event.texts[static_cast<std::size_t>(text)].raw;
+    if (!words.starts_with('/')) name(file).link_text = words;
   } else if (calls::does(row, Effect::kSetsLength)) {
     use(file, when, Presence::kThere);
-    const ContentId content = find(file);
+    const ContentId content = find(file, when);
     name(file).was_written = true;
     resized(content, when, event::argumentOf(event, Role::kLength), contents_[content].size.bytes);
   } else {
@@ -924,7 +1030,7 @@ ContentId FileHistory::named(const event::Event& event, const PastEvent& when, F
         (calls::does(row, Effect::kStaysAtLink) ||
          (event::argumentOf(event, Role::kFlags) & AT_SYMLINK_NOFOLLOW) != 0);
     if (!is_of_the_link) {
-      const ContentId content = find(file);
+      const ContentId content = find(file, when);
       if (calls::does(row, Effect::kSeesSize)) sizeSeen(content, when);
     }
     if (calls::does(row, Effect::kChangesDirectory) || row.plain == calls::CallId::scandir) {
@@ -937,9 +1043,9 @@ ContentId FileHistory::named(const event::Event& event, const PastEvent& when, F
 void FileHistory::renamed(const event::Event& event, const PastEvent& when, FileNumber file,
                           FileNumber new_file) {
   // A link is moved itself, not what it leads to.
-  if (name(file).link_to == kNoFileNumber) find(file);
+  if (name(file).link_to == kNoFileNumber) find(file, when);
   const bool exchanges = (event::argumentOf(event, Role::kFlags) & RENAME_EXCHANGE) != 0;
-  if (exchanges && name(new_file).link_to == kNoFileNumber) find(new_file);
+  if (exchanges && name(new_file).link_to == kNoFileNumber) find(new_file, when);
   const std::optional<std::uint64_t> entries = name(file).entries;
   change(file, when, Presence::kThere, exchanges ? Presence::kThere : Presence::kAbsent);
   const bool replaces = (event::argumentOf(event, Role::kFlags) & RENAME_NOREPLACE) == 0;
@@ -954,10 +1060,12 @@ void FileHistory::renamed(const event::Event& event, const PastEvent& when, File
   const FileName replaced = to;
   to.entries = entries;
   to.make(from.content, from.link_to);
+  to.link_text = from.link_text;
   noteName(to.content, new_file);
   if (exchanges) {
     from.content = replaced.content;
     from.link_to = replaced.link_to;
+    from.link_text = replaced.link_text;
     noteName(from.content, file);
   } else {
     from.remove();
@@ -965,11 +1073,41 @@ void FileHistory::renamed(const event::Event& event, const PastEvent& when, File
   to.is_directory = to.is_directory || from.is_directory;
   to.is_regular = from.is_regular;
   const bool may_hold_names = !from.is_regular && to.link_to == kNoFileNumber && !exchanges;
-  if (may_hold_names) moveBelow(std::string(from.location), std::string(to.location), when);
+  const std::string location = from.location;
+  const std::string new_location = to.location;
+  // These may add names: no reference to one stays good.
+  moveLink(new_file, std::string(to.link_text));
+  if (exchanges) moveLink(file, std::string(name(file).link_text));
+  if (may_hold_names) moveBelow(location, new_location, when);
+}
+
+// A link with a relative text leads from where it lies now.
+void FileHistory::moveLink(FileNumber number, const std::string& text) {
+  name(number).link_text = text;
+  if (text.empty() || name(number).link_to == kNoFileNumber) return;
+  std::string at(parentOf(name(number).location));
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('/', begin), text.size());
+    const std::string_view word = std::string_view(text).substr(begin, end - begin);
+    begin = end + 1;
+    if (word.empty() || word == ".") continue;
+    if (word == "..") {
+      if (at == ".") return;  // out of what the run's locations say: it stays what it was
+      at = parentOf(at);
+    } else {
+      at = at == "." ? std::string(word) : at.append("/").append(word);
+    }
+  }
+  const std::string source = std::string(parentOf(name(number).source)).append("/").append(text);
+  const FileNumber target = numberAt(std::move(at), lexicallyAbsolute(source));
+  name(number).link_to = target;
 }
 
 // With a directory goes what is in it.
 void FileHistory::moveBelow(const std::string& from, const std::string& to, const PastEvent& when) {
+  const ContentId moved = name(numbers_.at(to)).content;
+  const FileNumber origin = moved == kNoContent ? kNoFileNumber : contents_[moved].origin;
+  const bool was_before_run = origin != kNoFileNumber && name(origin).existed == true;
   const auto known = static_cast<std::uint32_t>(names_.size());
   for (std::uint32_t i = 0; i < known; ++i) {
     const FileName before = name(FileNumber{i});
@@ -984,8 +1122,9 @@ void FileHistory::moveBelow(const std::string& from, const std::string& to, cons
     after.is_regular = before.is_regular;
     after.changed = when;
     name(FileNumber{i}).remove();
+    moveLink(number, before.link_text);
   }
-  moved_.push_back({from, to});
+  moved_.push_back({.from = from, .to = to, .was_before_run = was_before_run});
 }
 
 }  // namespace omnio::preprocess

@@ -3,6 +3,7 @@
 // while open). Fed with events by the time they began.
 #pragma once
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <span>
@@ -42,6 +43,7 @@ class SizeHistory {
 
   std::optional<PastEvent> cut_by;
   std::uint64_t cut_from = 0;           // bytes
+  std::uint64_t least = UINT64_MAX;     // that it was ever cut to, bytes
   Crowd found_end;                      // saw where the file ends
   std::uint64_t shortest = UINT64_MAX;  // of these, bytes
   // The last read of each thread, and the end of what it read.
@@ -121,8 +123,14 @@ struct FileName {
   bool was_missed = false;         // a call found nothing there, in a place that was there
   ContentId content = kNoContent;  // that it stands for now
   model::FileNumber link_to = model::kNoFileNumber;  // of a symbolic link made in the run
+  std::string link_text;  // of one whose text is relative: what it leads to moves with it
   bool is_gone = false;                              // it stands for nothing now, and that is known
   std::optional<PastEvent> changed;                  // who made, renamed or removed it last
+  struct MadeUpBy {
+    std::uint64_t id = 0;
+    std::uint32_t thread = 0;
+  };
+  std::optional<MadeUpBy> made_up;  // or the step that was made up for it
   Presence before_change = Presence::kUnknown;
   std::map<std::uint32_t, NameUses> used;  // by thread, since then
   // How many names are in it, where it is a directory that the run made.
@@ -136,12 +144,14 @@ struct FileName {
     if (!existed && !is_gone && content == kNoContent) existed = false;
     content = made;
     link_to = leads_to;
+    link_text.clear();
     was_made = true;
     is_gone = false;
   }
   void remove() {
     content = kNoContent;
     link_to = model::kNoFileNumber;
+    link_text.clear();
     is_gone = true;
   }
 };
@@ -150,10 +160,11 @@ class FileHistory {
  public:
   // `sizes`: what sizes in the schedule are multiplied by. All that is given outlives it.
   FileHistory(const LocationMap& locations, const NodeMounts& mounts, Dependencies& dependencies,
-              const SizeRules& sizes)
+              DataConflicts& conflicts, const SizeRules& sizes)
       : locations_(locations),
         mounts_(mounts),
         dependencies_(dependencies),
+        conflicts_(conflicts),
         sizes_(sizes),
         factors_(sizes.factors()) {}
 
@@ -246,6 +257,20 @@ class FileHistory {
   // there in both, so both get one factor.
   void copied(ContentId from, ContentId to);
 
+  // A name that a call found, which no recorded call made and which was not there before the run: a
+  // shell made it, say. A step in front of that call makes it.
+  struct MadeUp {
+    model::FileNumber file = model::kNoFileNumber;
+    ContentId content = kNoContent;
+    PastEvent before;
+    std::uint64_t id = 0;
+    std::vector<model::Wait> after{};
+    bool is_directory = false;
+    bool lines = false;
+    std::uint64_t bytes = 0;
+  };
+  // All of them, in order, once files are settled.
+  std::vector<MadeUp> takeMadeUp();
   // Once the trace is at its end: where positions of a file come to lie is known then.
   void settle();
   // Once it is settled: files whose sizes are multiplied by another factor than that of their name.
@@ -278,10 +303,12 @@ class FileHistory {
     return names_[static_cast<std::size_t>(number)];
   }
   model::FileNumber numberAt(std::string location, std::string_view source);
-  ContentId find(model::FileNumber number);
-  void fetchMoved(model::FileNumber number, bool may_be_made = false);
-  bool isInNewDirectory(std::string_view location) const;
-  void findParent(model::FileNumber number);
+  ContentId find(model::FileNumber number, const PastEvent& when);
+  bool isBelowMade(model::FileNumber number) const;
+  bool isBelowMoved(std::string_view location) const;
+  void makeUp(model::FileNumber number, const PastEvent& when);
+  void haveParents(model::FileNumber number, const PastEvent& when);
+  void fetchMoved(model::FileNumber number, std::size_t moves);
   // `named`: the name that it has, which may be another than that before the run.
   ContentId makeContent(model::FileNumber origin, model::FileNumber named);
   void noteName(ContentId content, model::FileNumber file);
@@ -294,15 +321,17 @@ class FileHistory {
   void change(model::FileNumber number, const PastEvent& when, Presence need, Presence becomes);
   void changeEntries(model::FileNumber number, const PastEvent& when, Presence becomes);
   void missedBelow(model::FileNumber number, const PastEvent& when);
-  void cut(Content& content, const PastEvent& when, std::uint64_t size);
+  void cut(ContentId content, const PastEvent& when, std::uint64_t size);
   void waitForUsers(ContentId content, const PastEvent& when);
   void need(Content& content, std::uint64_t end);
+  static bool wasThere(const Content& content, std::uint64_t end);
   static void noteUse(Content& content, const event::Transfer& transfer);
   ContentId opened(const event::Event& event, const PastEvent& when, model::FileNumber file);
   void failed(const event::Event& event, const PastEvent& when, model::FileNumber file,
               model::FileNumber new_file);
   void renamed(const event::Event& event, const PastEvent& when, model::FileNumber file,
                model::FileNumber new_file);
+  void moveLink(model::FileNumber number, const std::string& text);
   void moveBelow(const std::string& from, const std::string& to, const PastEvent& when);
   void markDirectories();
 
@@ -310,24 +339,30 @@ class FileHistory {
   struct Moved {
     std::string from;
     std::string to;
+    bool was_before_run = false;  // then it may have brought what no call has named
   };
 
   const LocationMap& locations_;
   const NodeMounts& mounts_;
   Dependencies& dependencies_;
+  DataConflicts& conflicts_;
   const SizeRules& sizes_;
   const std::vector<double> factors_;  // that files may have
   OtherFactors other_factors_;
   std::unordered_map<std::string, model::FileNumber> numbers_;  // by location
-  std::vector<FileName> names_;
+  std::deque<FileName> names_;  // references to one stay good while others are added
   std::vector<Content> contents_;
   std::vector<Moved> moved_;
+  std::vector<MadeUp> made_up_;
   // Calls that found nothing below a directory that no call had named, by its location.
   std::unordered_map<std::string, ByThread> missed_below_;
 };
 
 // Whether what a call reads ends with a line, or another delimiter.
 bool readsLines(const calls::Row& row);
+
+// Whether a call failed since something has the name that it was to make.
+bool findsTaken(const event::Event& event);
 
 bool isBelow(std::string_view location, std::string_view directory);
 

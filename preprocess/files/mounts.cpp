@@ -150,6 +150,11 @@ std::uint16_t lookupsOf(std::string_view raw, std::string_view location,
   return static_cast<std::uint16_t>(std::min<std::size_t>(names, model::kMostLookups));
 }
 
+std::uint16_t linkLookups(std::string_view text) {
+  if (text.empty() || text.starts_with('/')) return model::kAllLookups;
+  return static_cast<std::uint16_t>(std::min<std::size_t>(namesIn(text), model::kMostLookups));
+}
+
 NodeMounts::NodeMounts(const std::vector<Node>& nodes, const std::vector<std::string>& shared) {
   for (const std::string& directory : shared) {
     const std::string absolute = lexicallyAbsolute(directory);

@@ -50,6 +50,8 @@ class MountPoints {
 // its own, of an absolute one those below the mount point. `raw` is the path as the application
 // gave it, `location` where it lies below the target.
 std::uint16_t lookupsOf(std::string_view raw, std::string_view location, const MountPoints& mounts);
+// How many names the text of a symbolic link has; model::kAllLookups of an absolute one.
+std::uint16_t linkLookups(std::string_view text);
 
 // The nodes of a job.
 class NodeMounts {

@@ -59,6 +59,7 @@ struct Instance {
   bool is_open = true;
   bool counts = true;  // in Description::open_instances
   bool has_written = false;
+  bool is_stream = false;
   bool is_below = false;  // opened for a call of MPI-IO, whose step it is part of: no descriptor
   ByThread used{};
 };

@@ -170,6 +170,14 @@ void DataConflicts::mergeClosest(Writer& writer) {
   writer.erase(writer.begin() + static_cast<std::ptrdiff_t>(best));
 }
 
+void DataConflicts::cut(std::size_t content, std::uint64_t size) {
+  if (content >= writers_.size()) return;
+  for (auto& [thread, writer] : writers_[content]) {
+    std::erase_if(writer, [size](const Written& written) { return written.range.begin >= size; });
+    for (Written& written : writer) written.range.end = std::min(written.range.end, size);
+  }
+}
+
 bool DataConflicts::reads(std::size_t content, Range range, const PastEvent& reader) {
   if (content >= writers_.size()) return false;
   bool is_last_byte_written = false;

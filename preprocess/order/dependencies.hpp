@@ -148,6 +148,8 @@ class DataConflicts {
   explicit DataConflicts(Dependencies& dependencies) : dependencies_(dependencies) {}
 
   void wrote(std::size_t content, Range range, const PastEvent& when);
+  // Bytes from `size` on are gone: whoever reads there does not read what was written.
+  void cut(std::size_t content, std::uint64_t size);
   // Returns whether a write that was over wrote the last byte of the range.
   bool reads(std::size_t content, Range range, const PastEvent& reader);
 

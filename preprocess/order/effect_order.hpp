@@ -83,6 +83,8 @@ class EffectOrder {
   void run();
   // When the first event began, in ns; before run(). 0 when there is none.
   std::int64_t firstStart() const;
+  // While it runs: whether the thread has no call left.
+  bool isOver(std::uint32_t thread) const { return heads_[thread].event == nullptr; }
   // After run().
   event::ThinkTime thinkTime(std::size_t thread) const {
     return heads_[thread].source->thinkTime();

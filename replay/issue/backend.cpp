@@ -34,6 +34,7 @@ namespace {
 
 using calls::CallId;
 using calls::Class;
+using calls::Effect;
 using calls::Result;
 using calls::Role;
 
@@ -90,7 +91,31 @@ char* readBuffer(const Call& call) {
   return call.context.buffers->forRead(call.context.descriptors.isDirect(call.op().fd));
 }
 
+// Memory that no process has.
+char* badAddress() { return reinterpret_cast<char*>(~std::uintptr_t{0xFFF}); }
+
+// Whether the call failed since the application's buffer was no memory of its own: so must ours.
+bool hadBadBuffer(const Call& call) {
+  return (call.op().flags & kOpFailed) != 0 && call.op().result == EFAULT;
+}
+
+// A call that failed is recorded without its pieces. Without any it would succeed.
+const iovec* onePiece(Call& call, bool is_write) {
+  char* const at = hadBadBuffer(call) ? badAddress()
+                   : is_write         ? contentFor(call, 1).data()
+                                      : readBuffer(call);
+  pieces[0] = {.iov_base = at, .iov_len = 1};
+  return pieces.data();
+}
+
+int pieceCount(const Call& call) {
+  const bool had_failed = (call.op().flags & kOpFailed) != 0;
+  if (!had_failed || call.op().piece_count > 0) return call.op().piece_count;
+  return call.op().result == EINVAL ? -1 : 1;  // there were too many, or they were too long
+}
+
 const iovec* piecesOf(Call& call, bool is_write) {
+  if (call.op().piece_count == 0) return onePiece(call, is_write);
   std::uint64_t total = 0;
   for (int i = 0; i < call.op().piece_count; ++i) total += call.instruction.pieces[i];
   char* at = is_write ? contentFor(call, static_cast<std::size_t>(total)).data() : readBuffer(call);
@@ -132,11 +157,36 @@ void noteReplaced(Call& call, const Outcome& outcome, int wished, int fd, bool d
   descriptors.gone(op.other);
 }
 
+// The relative path from the directory that a location is in to another location.
+std::string pathFrom(std::string_view location, std::string_view target) {
+  if (target == ".") target = {};
+  std::size_t same = 0;  // where names begin that differ
+  for (std::size_t i = 0; i < location.size() && i < target.size(); ++i) {
+    if (location[i] != target[i]) break;
+    if (location[i] == '/') same = i + 1;
+  }
+  std::string path;
+  const auto up = std::ranges::count(location.substr(same), '/');
+  for (std::ptrdiff_t i = 0; i < up; ++i) path += "../";
+  path += target.substr(same);
+  if (path.empty()) return ".";
+  return path;
+}
+
 const char* linkText(Call& call) {
+  const Op& op = call.op();
+  const Paths& paths = call.context.paths;
+  const PlannedFile* const link = paths.planned(op.file);
+  const PlannedFile* const target = paths.planned(op.new_file);
   // A link to what is not in the schedule leads nowhere, and not out of the tree.
-  call.context.link_text = call.op().new_file == kNoFile
-                               ? std::string("omnio-not-in-the-schedule")
-                               : call.context.paths.absolute(call.op().new_file);
+  if (target == nullptr) {
+    call.context.link_text = "omnio-not-in-the-schedule";
+  } else if (link != nullptr && op.new_lookups != model::kAllLookups && link->tree == target->tree &&
+             target->origin != Origin::kInPlace) {
+    call.context.link_text = pathFrom(link->location, target->location);
+  } else {
+    call.context.link_text = paths.absolute(op.new_file);
+  }
   return call.context.link_text.c_str();
 }
 
@@ -229,6 +279,8 @@ A makeArgument(Call& call) {
   } else if constexpr (role == Role::kOpenMode) {
     return call.mode.emplace(call.instruction.text).text.data();
   } else if constexpr (role == Role::kBuf) {
+    // The C library looks into the buffers of its streams itself.
+    if (row.api == calls::Api::kPosix && hadBadBuffer(call)) return badAddress();
     return is_write ? contentFor(call, bytesOf<kCall>(call)).data() : readBuffer(call);
   } else if constexpr (role == Role::kTextOut) {
     return contentFor(call, bytesOf<kCall>(call), true).data();
@@ -239,7 +291,7 @@ A makeArgument(Call& call) {
   } else if constexpr (role == Role::kIov) {
     return piecesOf(call, is_write);
   } else if constexpr (role == Role::kIovCount) {
-    return call.op().piece_count;
+    return pieceCount(call);
   } else if constexpr (role == Role::kOwnBuffer) {
     return streamBuffer<kCall>(call, number != 0);
   } else if constexpr (role == Role::kOffset && std::is_pointer_v<A>) {
@@ -351,6 +403,7 @@ struct Dispatch {
   void* symbol = nullptr;
   StreamUse stream_use = StreamUse::kNone;
   Names::Wanted names{};
+  bool reads_line = false;
 };
 std::array<Dispatch, calls::kNumberLimit> dispatch;
 
@@ -360,7 +413,8 @@ std::array<Dispatch, calls::kNumberLimit> dispatch;
   dispatch[NUMBER] = {.issue = OMNIO_ISSUE_##BODY(NAME),       \
                       .symbol = symbolNamed(#NAME),            \
                       .stream_use = streamUseOf(CallId::NAME), \
-                      .names = namesOf(CallId::NAME)};
+                      .names = namesOf(CallId::NAME),          \
+                      .reads_line = calls::does(calls::rowOf(CallId::NAME), Effect::kReadsLine)};
 #define OMNIO_PART(NUMBER, NAME, SYMBOL, ...) \
   dispatch[NUMBER] = {.issue = &byHand<CallId::NAME>, .symbol = symbolNamed(#SYMBOL)};
 
@@ -451,7 +505,10 @@ Outcome issue(const Instruction& instruction, IssueContext& context) {
   const Descriptors::StreamUse use(context.descriptors, instruction.op.fd);
   call.on_stream = use.get();
   const StreamLock lock(use.get(), found.stream_use == StreamUse::kUsesUnlocked);
-  return found.issue(call);
+  Outcome outcome = found.issue(call);
+  const bool is_foreign = found.reads_line && (instruction.op.flags & kOpLines) == 0;
+  if (is_foreign && outcome.issued) outcome.substitute = Substitute::kForeignLine;
+  return outcome;
 }
 
 std::string templateFor(const char* path, std::int64_t suffix) {
@@ -560,6 +617,7 @@ const char* textOf(Substitute substitute) {
       "attributes that the target does not hold, or the application could not",
       "links that were found, prepared as what they lead to",
       "freopen of a stream that is not recorded",
+      "lines of files that had another name when they were written",
       "not issued",
   };
   static_assert(std::size(kTexts) == kSubstituteCount);

@@ -38,9 +38,11 @@ enum class Substitute : std::uint8_t {
   kAttribute,  // an attribute that the target does not hold, or holds as one of a user
   kFoundLink,  // a link that the application found is prepared as what it leads to
   kReopened,   // freopen of a stream that is not recorded: another was closed for it
+  kForeignLine,  // a line of a file that had another name when it was written: where it ends is not
+                 // known
   kNotIssued,  // not issued: no such symbol here, no stream to work on, or it would reach outside
 };
-inline constexpr int kSubstituteCount = 15;
+inline constexpr int kSubstituteCount = 16;
 const char* textOf(Substitute substitute);
 
 // Whether a file system says so about an attribute: which of them it holds is its own matter.

@@ -2,11 +2,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <limits.h>
 #include <linux/fs.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -212,6 +215,8 @@ OMNIO_BY_HAND(splice_read) {
   const auto real = reinterpret_cast<Splice>(call.symbol);
   Spliced args(call);
   if (!havePipe(call.context, args.moved)) return notIssued();
+  // The application's pipe took no more, or the file had no more.
+  if (args.moved > 0) args.bytes = std::min(args.bytes, args.moved);
   const int fd = call.fd();
   const Outcome outcome = timed<Result::kBytes>(call, [&] {
     return real(fd, args.place, call.context.pipe[1], nullptr, args.bytes, args.flags);
@@ -639,6 +644,45 @@ OMNIO_BY_HAND(__xmknodat) {
   return makeNode(call, call.argument(3), [&](mode_t wanted) {
     return real(kNodeVersion, call.directory(), call.path(), wanted, &device);
   });
+}
+
+namespace {
+
+// Whether bind fails so for its path, whatever its socket is.
+bool isAboutPath(std::int64_t error) {
+  return error == EADDRINUSE || error == ENOENT || error == ENOTDIR || error == EACCES ||
+         error == ELOOP || error == EROFS || error == ENOSPC || error == EDQUOT;
+}
+
+}  // namespace
+
+// A socket of the replay's own makes the name: nobody connects to it.
+OMNIO_BY_HAND(bind) {
+  const bool had_failed = (call.op().flags & kOpFailed) != 0;
+  if (had_failed && !isAboutPath(call.op().result)) return notIssued();
+  sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+  std::string path = call.path();
+  int directory = -1;
+  if (path.size() >= sizeof address.sun_path) {
+    // The tree may lie deeper than the name of a socket is long.
+    const std::size_t slash = path.rfind('/');
+    directory = raw::openAt(AT_FDCWD, path.substr(0, slash).c_str(), O_PATH | O_CLOEXEC, 0);
+    if (directory < 0) return notIssued();
+    path = fmt::format("/proc/self/fd/{}{}", directory, path.substr(slash));
+  }
+  const long made = raw::systemCall(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  Outcome outcome = notIssued();
+  if (made >= 0 && path.size() < sizeof address.sun_path) {
+    path.copy(address.sun_path, path.size());
+    const auto real = reinterpret_cast<int (*)(int, const sockaddr*, socklen_t)>(call.symbol);
+    outcome = timed<Result::kZero>(call, [&] {
+      return real(static_cast<int>(made), reinterpret_cast<const sockaddr*>(&address),
+                  sizeof address);
+    });
+  }
+  if (made >= 0) raw::closeFd(static_cast<int>(made));
+  if (directory >= 0) raw::closeFd(directory);
+  return outcome;
 }
 
 namespace {

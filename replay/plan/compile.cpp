@@ -475,6 +475,9 @@ void Compiler::noteNames(const ScheduleEvent& event, std::uint32_t file) {
   noteUser(file);
   noteUser(static_cast<std::uint32_t>(event.new_file));
   noteBase(event.file, event.lookups, directoryFor(event.file, event.directory));
+  const bool is_link =
+      event.row != nullptr && calls::does(*event.row, calls::Effect::kMakesSymlink);
+  if (is_link) return;  // its text is not looked up
   noteBase(event.new_file, event.new_lookups, directoryFor(event.new_file, event.new_directory));
 }
 

@@ -68,6 +68,7 @@ bool differs(const Instruction& instruction, const Outcome& outcome) {
   // for.
   if (outcome.substitute == Substitute::kLock && !outcome.failed) return false;
   if (outcome.substitute == Substitute::kFoundLink) return false;
+  if (outcome.substitute == Substitute::kForeignLine) return false;
   if (outcome.substitute == Substitute::kScan && outcome.failed == was_failed) return false;
   if (outcome.failed != was_failed) return true;
   // At the end of the file getline fails, and leaves errno at what it was.

@@ -2,8 +2,10 @@
 
 import json
 import os
+import shutil
+import stat
 
-from omnio_testing import environment, mpirun, omnio, run
+from omnio_testing import differences, emptied, environment, mpirun, omnio, run
 
 MPI_ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
@@ -76,6 +78,60 @@ def checkRoundTrip(checks, work, name, directory):
     verified = run([omnio(), "verify", schedule, output])
     checks.equal(verified.status, 0, f"{name}: verify: {verified.out.decode()}")
     return os.path.join(target, "tree")
+
+
+def shapeOf(directory, without=()):
+    """{relative name: type and, of a file, bytes} of all below a directory. What a replay makes in place of
+    a FIFO or a device is a file."""
+    result = {}
+    for parent, folders, files in os.walk(directory):
+        for name in folders + files:
+            path = os.path.join(parent, name)
+            relative = os.path.relpath(path, directory)
+            if relative.split("/")[0] in ("@root", *without):
+                continue
+            about = os.lstat(path)
+            kind = stat.S_IFMT(about.st_mode)
+            if kind == stat.S_IFIFO:
+                kind = stat.S_IFREG
+            result[relative] = (oct(kind), about.st_size if kind == stat.S_IFREG else 0)
+    return result
+
+
+def checkReplays(checks, work, name, command, replays=5, stdin=b"", before=None, is_same=True):
+    """Runs the command untraced, traced, and replays it as fast as possible: each replay has the results of
+    the application and leaves its files and directories, and `omnio verify` finds no difference.
+    `before` makes what the command finds in a directory. `is_same`: two runs leave the same."""
+    runs = {}
+    recorded = os.path.join(work, f"{name}.trace")
+    for kind, words in (("untraced", []), ("traced", [omnio(), "trace", "-o", recorded, "--"])):
+        directory = runs[kind] = emptied(os.path.join(work, f"{name}.{kind}"))
+        if before is not None:
+            before(directory)
+        done = run([*words, *command], cwd=directory, stdin=stdin)
+        if not checks.equal(done.status, 0, f"{name}, {kind}: {done}"):
+            return
+    wanted = shapeOf(runs["traced"])
+    if is_same:
+        checks.equal(differences(wanted, shapeOf(runs["untraced"])), "", f"{name}: files of the traced run")
+    schedule = os.path.join(work, f"{name}.json")
+    made = run([omnio(), "preprocess", recorded, "-o", schedule, "--timing", "asap"])
+    if not checks.equal(made.status, 0, f"{name}: preprocess: {made}"):
+        return
+    for number in range(replays):
+        target = os.path.join(work, f"{name}.target{number}")
+        output = os.path.join(work, f"{name}.replay{number}")
+        done = replay(schedule, target, output)
+        if not checks.that(done.status in (0, 3), f"{name}, replay {number}: {done}"):
+            continue
+        told = report(output)
+        checks.equal(told["total"]["differences"], 0,
+                     f"{name}, replay {number}: differences, {told.get('first_differences', [])[:3]}")
+        left = shapeOf(os.path.join(target, "tree"))
+        checks.equal(differences(left, wanted), "", f"{name}, replay {number}: files that it leaves")
+        verified = run([omnio(), "verify", schedule, output])
+        checks.equal(verified.status, 0, f"{name}, replay {number}: verify: {verified.out.decode()}")
+        shutil.rmtree(target, ignore_errors=True)
 
 
 def report(output):

@@ -26,6 +26,7 @@ OTHERWISE = {
     "flock": "the replay never waits for a lock in the kernel: another rank may be late",
     "freopen": "the replay opens the new file under a number of its own first",
     "freopen64": "the replay opens the new file under a number of its own first",
+    "bind": "the replay has a socket of its own",
     "mkfifo": "a file stands for a FIFO: no rank may be there to open its other end",
     "mkfifoat": "a file stands for a FIFO: no rank may be there to open its other end"}
 

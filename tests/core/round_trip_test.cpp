@@ -155,23 +155,33 @@ std::string testName(const testing::TestParamInfo<std::uint16_t>& parameter) {
 
 INSTANTIATE_TEST_SUITE_P(Table, EveryCall, testing::ValuesIn(allNumbers()), testName);
 
-TEST(ChunkDecoder, AHandleHasItsSizeOrNone) {
+TEST(ChunkDecoder, AHandleHasItsSizeAndPositionOrNone) {
   test::ChunkBuilder chunk(1, 0, 0, 0);
   chunk.text(0, "/f");
   constexpr std::int64_t kLarge = INT64_MAX;
-  for (const std::int64_t size : {wire::kUnknownSize, std::int64_t{0}, kLarge}) {
-    chunk.handle({.handle = 1, .origin = wire::Origin::kInherited, .inode = 7, .size = size});
+  constexpr std::int64_t kNumbers[] = {wire::kUnknownSize, 0, kLarge};
+  for (const std::int64_t size : kNumbers) {
+    for (const std::int64_t position : kNumbers) {
+      chunk.handle({.handle = 1,
+                    .origin = wire::Origin::kInherited,
+                    .inode = 7,
+                    .size = size,
+                    .position = position});
+    }
   }
   wire::ChunkDecoder decoder(chunk.payload(), 0);
   wire::RawEvent raw;
   wire::TextDefinition text;
   wire::HandleDefinition handle;
   ASSERT_EQ(decoder.next(raw, text, handle), wire::Decoded::kText);
-  for (const std::int64_t size : {wire::kUnknownSize, std::int64_t{0}, kLarge}) {
-    ASSERT_EQ(decoder.next(raw, text, handle), wire::Decoded::kHandle);
-    EXPECT_EQ(handle.size, size);
-    EXPECT_EQ(handle.origin, wire::Origin::kInherited);
-    EXPECT_EQ(handle.inode, 7U);
+  for (const std::int64_t size : kNumbers) {
+    for (const std::int64_t position : kNumbers) {
+      ASSERT_EQ(decoder.next(raw, text, handle), wire::Decoded::kHandle);
+      EXPECT_EQ(handle.size, size);
+      EXPECT_EQ(handle.position, position);
+      EXPECT_EQ(handle.origin, wire::Origin::kInherited);
+      EXPECT_EQ(handle.inode, 7U);
+    }
   }
   EXPECT_EQ(decoder.next(raw, text, handle), wire::Decoded::kEnd);
 }

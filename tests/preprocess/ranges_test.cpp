@@ -62,6 +62,20 @@ TEST(DataConflicts, AReadWaitsForTheLastWriteOfItsBytes) {
   EXPECT_EQ(idOf(dependencies, {0, 3}), 0U);
 }
 
+TEST(DataConflicts, BytesThatWereCutOffAreNotWritten) {
+  Dependencies dependencies;
+  DataConflicts conflicts(dependencies);
+  conflicts.wrote(0, {0, 100}, past(0, 1, 10));
+  conflicts.wrote(0, {500, 600}, past(0, 2, 20));
+  conflicts.cut(0, 50);
+  conflicts.cut(7, 0);  // no call wrote to it
+  EXPECT_FALSE(conflicts.reads(0, {60, 70}, {{1, 0}, 40}));
+  EXPECT_FALSE(conflicts.reads(0, {500, 600}, {{1, 1}, 40}));
+  EXPECT_EQ(dependencies.edges(), 0U);
+  EXPECT_TRUE(conflicts.reads(0, {40, 50}, {{1, 2}, 50}));
+  EXPECT_NE(idOf(dependencies, {0, 1}), 0U);
+}
+
 TEST(DataConflicts, WhileTheLastWriteIsUnderWayTheOneBeforeCounts) {
   Dependencies dependencies;
   DataConflicts conflicts(dependencies);

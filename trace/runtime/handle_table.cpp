@@ -209,6 +209,7 @@ Entry makeHandle(int fd, const wire::PathParts& path, const FileFacts& facts, Co
   i.device = facts.device;
   i.inode = facts.inode;
   i.size = facts.size;
+  i.position = wire::kUnknownPosition;
   copyPath(i, path);
   complete(i);
   i.handle.store(handle, std::memory_order_release);
@@ -269,6 +270,9 @@ Entry adopt(int fd) {
       i.origin = wire::Origin::kInherited;
       const long flags = rawSyscall(SYS_fcntl, fd, F_GETFL);
       i.open_flags = flags > 0 ? static_cast<std::uint32_t>(flags) : 0;
+      if (i.kind != wire::FileKind::kRegular) return;
+      const long position = rawSyscall(SYS_lseek, fd, 0, SEEK_CUR);
+      if (position >= 0) i.position = position;
     });
   }
   long_paths.give(block);

@@ -41,7 +41,7 @@ class Entry {
   std::uint64_t word_ = 0;
 };
 
-inline constexpr std::size_t kShortPath = 192;
+inline constexpr std::size_t kShortPath = 184;
 
 // Facts of a handle, in memory that is used again after it ends, and never unmapped. `handle` is
 // 0 while they change: a reader that finds another number after reading has read facts that do not
@@ -62,6 +62,7 @@ struct HandleInfo {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
   std::int64_t size = wire::kUnknownSize;
+  std::int64_t position = wire::kUnknownPosition;
   char path[kShortPath] = {};
 };
 static_assert(sizeof(HandleInfo) == 256);

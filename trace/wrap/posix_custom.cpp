@@ -6,12 +6,15 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -278,6 +281,23 @@ OMNIO_EXPORT int ioctl(int fd, unsigned long request, ...) noexcept {
     return cloneRange(fd, request, argument, *static_cast<const file_clone_range*>(argument));
   }
   return real_ioctl.get()(fd, request, argument);
+}
+
+OMNIO_EXPORT int bind(int fd, const sockaddr* address, socklen_t bytes) noexcept {
+  auto* const real = realFunction<CallId::bind, int(int, const sockaddr*, socklen_t)>();
+  // A name of other kinds (abstract, none) is not in the file system.
+  constexpr std::size_t kBefore = offsetof(sockaddr_un, sun_path);
+  const bool may_have_name = bytes > kBefore && bytes <= sizeof(sockaddr_un) &&
+                             isReadableMemory(address, bytes) && address->sa_family == AF_UNIX;
+  const char* const name = reinterpret_cast<const char*>(address) + kBefore;
+  if (!may_have_name || *name == '\0') return real(fd, address, bytes);
+  // The name need not end with a NUL.
+  char path[sizeof(sockaddr_un::sun_path) + 1];
+  const std::size_t length = strnlen(name, bytes - kBefore);
+  std::memcpy(path, name, length);
+  path[length] = '\0';
+  return interceptWith<CallId::bind, int>([=](const char*) { return real(fd, address, bytes); },
+                                          static_cast<const char*>(path));
 }
 
 OMNIO_EXPORT DIR* opendir(const char* path) {

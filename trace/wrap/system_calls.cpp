@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/sendfile.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
@@ -61,6 +62,8 @@
   CALL(renameat2, renameat2)             \
   CALL(mkdir, mkdir)                     \
   CALL(mkdirat, mkdirat)                 \
+  CALL(mknod, mknod)                     \
+  CALL(mknodat, mknodat)                 \
   CALL(rmdir, rmdir)                     \
   CALL(link, link)                       \
   CALL(linkat, linkat)                   \
@@ -110,6 +113,8 @@
   CALL(utimensat)                      \
   CALL(chdir)                          \
   CALL(sendfile)                       \
+  CALL(fcntl)                          \
+  CALL(bind)                           \
   CALL(fchdir)                         \
   CALL(sync)
 
@@ -251,6 +256,12 @@ __attribute__((visibility("hidden"), used)) long omnioSystemCall(long number, lo
       if (result == 0) changedDirectory();
       return result;
     }
+    case SYS_fcntl:
+      // Other commands are about descriptors and no files.
+      if (b != F_DUPFD && b != F_DUPFD_CLOEXEC) break;
+      return ::fcntl(number32(a), number32(b), number32(c));
+    case SYS_bind:
+      return ::bind(number32(a), reinterpret_cast<const sockaddr*>(b), static_cast<socklen_t>(c));
     case SYS_sync:
       interceptWith<CallId::sync, void>([number, &given] { passOn(number, given); });
       return 0;

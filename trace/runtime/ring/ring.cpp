@@ -234,7 +234,8 @@ void defineHandle(Ring& ring, char*& out, const HandleInfo& info, std::uint32_t 
                                     .open_flags = info.open_flags,
                                     .device = info.device,
                                     .inode = info.inode,
-                                    .size = info.size};
+                                    .size = info.size,
+                                    .position = info.position};
   definition.text_slot = defineText(ring, out, partsOf(info));
   // A handle that another thread has closed meanwhile leaves its number, but no facts to trust: its
   // place may already hold another's. Looked at when all facts have been copied.

@@ -86,6 +86,7 @@ constexpr Probe kProbes[] = {
     {SYS_ioctl, {kNone, 0, 0}},
     {SYS_fcntl, {kNone, F_DUPFD_CLOEXEC, 0}},
     {SYS_fcntl, {kNone, F_GETFL, 0}},
+    {SYS_lseek, {kNone, 0, SEEK_CUR}},
     {SYS_fadvise64, {kNone, 0, 0, 0}},
     {SYS_sync_file_range, {kNone, 0, 0, 0}},
     {SYS_mmap, {0, 0, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, kNone, 0}},
