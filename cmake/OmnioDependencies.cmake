@@ -7,6 +7,8 @@
 include(OmnioLibraryDependencies)
 
 omnio_require(CLI11 PACKAGE libcli11-dev)
+# The log of the host programs.
+omnio_require(spdlog PACKAGE libspdlog-dev)
 # Protocol Buffers: the timelines of `omnio export`.
 omnio_require(protozero PACKAGE libprotozero-dev HEADER protozero/pbf_writer.hpp)
 # Boost.Math: quantiles of distributions.

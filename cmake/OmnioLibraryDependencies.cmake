@@ -1,7 +1,7 @@
 # The libraries below omnio's own libraries. This file is installed beside omnioConfig.cmake and
 # included by it, so that a build of omnio and a build with omnio find them in one way.
 #
-# To link: Threads::Threads OpenMP::OpenMP_CXX fmt::fmt spdlog::spdlog omnio_external::rapidjson
+# To link: Threads::Threads OpenMP::OpenMP_CXX fmt::fmt omnio_external::rapidjson
 #          omnio_external::zstd omnio_external::xxhash
 
 # omnio_require(<name> PACKAGE <Debian package> [LIBRARY <name>] [HEADER <header>])
@@ -43,7 +43,6 @@ endfunction()
 set(OMNIO_MISSING "")
 omnio_require(Threads PACKAGE libc6-dev)
 omnio_require(fmt PACKAGE libfmt-dev)
-omnio_require(spdlog PACKAGE libspdlog-dev)
 omnio_require(rapidjson PACKAGE rapidjson-dev HEADER rapidjson/reader.h)
 omnio_require(zstd PACKAGE libzstd-dev HEADER zstd.h LIBRARY zstd)
 omnio_require(xxhash PACKAGE libxxhash-dev HEADER xxhash.h)

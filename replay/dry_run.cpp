@@ -13,6 +13,7 @@
 #include "core/base/printable.hpp"
 #include "core/base/text_table.hpp"
 #include "core/model/schedule_keys.hpp"
+#include "replay/plan/descriptor_use.hpp"
 #include "replay/plan/lanes.hpp"
 #include "replay/target/prepare.hpp"
 #include "replay/target/sources.hpp"
@@ -45,7 +46,9 @@ base::Result<void> checkWritable(const Request& request) {
   }
   for (const Target& target : request.targets) {
     if (const int error = errorOfWriting(target.directory)) {
-      return base::systemFailure(target.directory, error, "cannot create");
+      base::Failure failure = base::systemFailure(target.directory, error, "cannot create");
+      failure.sentence += remedyFor(error);
+      return failure;
     }
   }
   return {};
@@ -116,6 +119,9 @@ base::Result<DryRun> dryRun(const Request& request, Launch launch) {
   if (!there) return there.failure();
   if (const auto fits = checkTargetRoom(request, plan); !fits) return fits.failure();
   if (const auto enough = checkProcesses(plan, launch.processes); !enough) return enough.failure();
+  if (const auto fit = checkDescriptors(request, plan, launch.processes); !fit) {
+    return fit.failure();
+  }
   if (const auto writable = checkWritable(request); !writable) return writable.failure();
 
   if (const auto fit = checkNamesForMpi(request, plan); !fit) return fit.failure();
@@ -265,6 +271,9 @@ std::string textOf(const DryRun& dry) {
     text += fmt::format("; {} available on this node\n", inBytes(dry.memory_available));
   }
   text += durationText(dry);
+  if (const std::string sentence = unalignedSentence(dry.overview.plan); !sentence.empty()) {
+    text += fmt::format("Direct I/O: {}\n", sentence);
+  }
   if (request.trace) {
     text += fmt::format("Trace: {}\n", base::printable(request.output.native()));
   }
@@ -341,6 +350,7 @@ std::string jsonOf(const DryRun& dry) {
                                       ? std::nullopt
                                       : std::optional(dry.memory_available));
     });
+    json.put("unaligned_direct_requests", overview.plan.unaligned.requests);
     json.object("duration", [&] {
       json.put("recorded_ns", overview.recordedNs());
       json.put("without_io_ns", overview.longest_work_ns);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -28,6 +29,7 @@
 #include "core/wire/run.hpp"
 #include "replay/issue/libc.hpp"
 #include "replay/plan/compile.hpp"
+#include "replay/plan/descriptor_use.hpp"
 #include "replay/target/adopt.hpp"
 #include "replay/target/memory.hpp"
 #include "replay/target/sources.hpp"
@@ -141,6 +143,13 @@ base::Result<void> checkTargetRoom(const Request& request, const Plan& plan) {
   return checkTargetsRoom(request.targets, plan);
 }
 
+base::Result<void> checkDescriptors(const Request& request, const Plan& plan, int processes) {
+  // Each process raises its own limit as far as that.
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return {};
+  return checkDescriptorLimit(plan, placementOf(plan, processes, request.place), limit.rlim_max);
+}
+
 namespace {
 
 base::Result<fs::path> prepareOutput(const Request& request) {
@@ -159,6 +168,7 @@ base::Result<fs::path> prepareOutput(const Request& request) {
     fits = checkSources(*plan, request.targets, request.node_local);
     if (fits) fits = checkNamesForMpi(request, *plan);
     if (fits) fits = checkTargetRoom(request, *plan);
+    if (fits) fits = checkDescriptors(request, *plan, launchedAs().ranks);
     for (const std::string& sentence : unusedTargets(request.targets, request.node_local, *plan)) {
       fmt::print(stderr, "{}: {}\n", request.program, base::safeText(sentence));
     }
@@ -358,6 +368,13 @@ void RequestOptions::addTo(base::Command command, bool is_required) {
   command.flag("--ignore-free-space", request.ignores_room,
                "Go on where the target seems to have too little room");
   command.flag("--no-trace", no_trace, "Write the report alone, and no trace");
+  command.countedFlag("-v,--verbose", verbosity,
+                      "Say on standard error which steps it goes through; -vv: all that it does");
+  command.option("--log", log_level, "").hidden();
+}
+
+base::LogLevel RequestOptions::logLevel() const {
+  return base::valueOf(base::kLogLevels, log_level).value_or(base::logLevelFor(verbosity));
 }
 
 base::Result<void> RequestOptions::complete() {
@@ -426,6 +443,9 @@ std::vector<std::string> RequestOptions::words() const {
     words.insert(words.end(), {"--node-local", request.node_local.native()});
   }
   if (!request.omnio.empty()) words.insert(words.end(), {"--omnio", request.omnio.native()});
+  if (logLevel() != base::LogLevel::kOff) {
+    words.insert(words.end(), {"--log", std::string(base::wordOf(base::kLogLevels, logLevel()))});
+  }
   return words;
 }
 
@@ -442,7 +462,18 @@ std::string lackSentence(const fs::path& schedule, const model::ScheduleGlobal& 
 
 fs::path programsIn(const fs::path& output) { return output / kPrograms; }
 
+fs::path rankLog(const fs::path& output, int rank) {
+  return programsIn(output) / fmt::format("{}{}", kRankLog, rank);
+}
+
+std::string ownHost() {
+  char host[256] = {};
+  gethostname(host, sizeof host - 1);
+  return base::printable(host);
+}
+
 void sayFailure(const Request& request, const std::string& sentence) {
+  base::logWarn("fails: {}", sentence);
   const fs::path path = programsIn(request.output) / kFailure;
   const int fd = raw::openAt(AT_FDCWD, path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd < 0 && errno == EEXIST) return;
@@ -526,13 +557,15 @@ LaunchedAs launchedAs() {
   for (const wire::LauncherVariables& names : wire::kLaunchers) {
     const char* rank = getenv(names.rank);
     const char* ranks = getenv(names.ranks);
-    if (rank != nullptr && ranks != nullptr) return {atoi(rank), atoi(ranks)};
+    if (rank != nullptr && ranks != nullptr) return {atoi(rank), atoi(ranks), true};
   }
   return {};
 }
 
 std::optional<fs::path> makeReady(const Request& request, LaunchedAs place) {
   if (place.rank == 0) {
+    base::LoggedSteps steps(base::LogLevel::kInfo);
+    steps.begin("making the output and the targets ready");
     const base::Result<fs::path> tree = prepareOutput(request);
     if (tree) return *tree;
     // Before the other ranks end: a launcher ends all ranks when one fails.
@@ -577,8 +610,7 @@ base::Result<int> runTraced(const Request& request, const fs::path& tree, char**
                                     // No setting of the user may leave out what is compared.
                                     "--no-config", "--no-start-stopped", "--toggle-signal", "none",
                                     "--max-log-size", "0", "--flavour", "serial", "--exclude", "/*",
-                                    "--include", escaped(tree.native()), "--include",
-                                    escaped(tree.native()) + "/*"};
+                                    "--include", escaped(tree.native()) + "/*"};
   std::vector<fs::path> others;
   for (std::size_t i = 1; i < request.targets.size(); ++i) {
     others.push_back(request.targets[i].directory);
@@ -596,14 +628,18 @@ base::Result<int> runTraced(const Request& request, const fs::path& tree, char**
   for (const char* below : {"", "/*"}) {
     words.insert(words.end(), {"--include", in_memory + below});
   }
-  if (request.changes.inputs == Origin::kInPlace) {
-    const base::Result<Plan> plan = readPlan(programsIn(request.output) / kPlanName,
-                                             [](const Plan&, std::uint32_t) { return false; });
-    if (!plan) return plan.failure();
-    includeInPlace(*plan, words);
+  const base::Result<Plan> plan = readPlan(programsIn(request.output) / kPlanName,
+                                           [](const Plan&, std::uint32_t) { return false; });
+  if (!plan) return plan.failure();
+  // MPI libraries look at their working directory, which is the tree, when they open a file.
+  if (!plan->global.mpi) words.insert(words.end(), {"--include", escaped(tree.native())});
+  if (request.changes.inputs == Origin::kInPlace) includeInPlace(*plan, words);
+  if (base::logs(base::LogLevel::kInfo)) {
+    words.emplace_back(base::logs(base::LogLevel::kDebug) ? "-vv" : "-v");
   }
   words.insert(words.end(), {"--", self});
   for (char** word = argv + 1; *word != nullptr; ++word) words.emplace_back(*word);
+  base::logDebug("runs {}", fmt::join(words, " "));
   setenv(kStage, "1", 1);
   const int status = runAndPassSignals(words);
   if (status < 0) {
@@ -613,8 +649,11 @@ base::Result<int> runTraced(const Request& request, const fs::path& tree, char**
   if (status <= kSignal) return status;
   // The launcher ends all ranks because of one, which has said why.
   if (status == kSignal + passed_on) return status;
-  return base::failure(base::Code::kSystem, "ended by signal {} ({})", status - kSignal,
-                       strsignal(status - kSignal));
+  return base::failure(base::Code::kSystem, "ended by signal {} ({}) on {}; {}", status - kSignal,
+                       strsignal(status - kSignal), ownHost(),
+                       status - kSignal == SIGKILL ? "the kernel's log there says whether memory "
+                                                     "ran out, else a batch system or a user did it"
+                                                   : "-vv shows what it did before");
 }
 
 }  // namespace omnio::replay

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/base/command_line.hpp"
+#include "core/base/log.hpp"
 #include "core/base/result.hpp"
 #include "core/model/schedule.hpp"
 #include "replay/plan/compile.hpp"
@@ -74,12 +75,15 @@ struct RequestOptions {
   std::string wait = "auto";
   double stall_s = 60;
   bool no_trace = false;
+  int verbosity = 0;      // of -v and -vv
+  std::string log_level;  // of --log, by which `omnio replay` tells its ranks; empty: by -v
 
   // The options have to outlive the command. `is_required`: the schedule.
   void addTo(base::Command command, bool is_required = true);
   // After parsing: fills in the request, with absolute paths. Without an output directory,
   // "melt.json" goes to "melt.replay" in the working directory. Fails for wrong usage.
   base::Result<void> complete();
+  base::LogLevel logLevel() const;
   // The options again, as words, without schedule and output.
   std::vector<std::string> words() const;
 };
@@ -94,6 +98,12 @@ std::string lackSentence(const std::filesystem::path& schedule,
                          const model::ScheduleGlobal& global);
 
 std::filesystem::path programsIn(const std::filesystem::path& output);
+// Where a rank that `omnio replay` started leaves its log for that to print: a launcher would mix
+// the lines of ranks. Names of all of them begin with this.
+inline constexpr std::string_view kRankLog = "log.";
+std::filesystem::path rankLog(const std::filesystem::path& output, int rank);
+// The node that this process is on.
+std::string ownHost();
 
 // Says why the replay failed, once for all its processes: later calls, by any of them, do nothing.
 // When `omnio replay` started the process, the sentence goes into a file for it to print, else to
@@ -111,6 +121,9 @@ base::Result<void> checkNodeLocal(const Request& request);
 // Fails when a target has no room for the replay (checkTargetsRoom). What lies in the directories
 // of nodes is looked at when it is known which node has it.
 base::Result<void> checkTargetRoom(const Request& request, const Plan& plan);
+
+// Fails where a process would need more descriptors than it may have on this node.
+base::Result<void> checkDescriptors(const Request& request, const Plan& plan, int processes);
 
 // Fails where calls of MPI-IO would have names with a colon that begin with the path of a target.
 base::Result<void> checkNamesForMpi(const Request& request, const Plan& plan);
@@ -130,6 +143,7 @@ base::Result<void> checkDirectories(const Request& request);
 struct LaunchedAs {
   int rank = 0;
   int ranks = 1;
+  bool is_launched = false;
 };
 LaunchedAs launchedAs();
 

@@ -1,12 +1,17 @@
 // omnio-replay: an MPI program that replays a schedule; `omnio replay` starts it.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <string>
 
 #include "core/base/command_line.hpp"
 #include "core/base/printable.hpp"
+#include "logging/logging.hpp"
+#include "replay/issue/libc.hpp"
 #include "replay/launch.hpp"
+#include "replay/life_line.hpp"
 #include "replay/run/session.hpp"
 
 namespace {
@@ -22,8 +27,34 @@ int fail(const Request& request, const std::string& sentence) {
   return kFailed;
 }
 
+// Past the tracer, in whose trace the log does not belong.
+long writePastTracer(int fd, const void* bytes, std::size_t count) {
+  return raw::systemCall(SYS_write, fd, bytes, count);
+}
+
+void startLog(const RequestOptions& options) {
+  const LaunchedAs place = launchedAs();
+  logging::Settings settings{.level = options.logLevel(),
+                             .program = "omnio-replay",
+                             .rank = place.rank,
+                             .write = writePastTracer};
+  if (settings.level != base::LogLevel::kOff && options.request.compiled) {
+    const std::filesystem::path path = rankLog(options.request.output, place.rank);
+    const int fd =
+        raw::openAt(AT_FDCWD, path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (fd >= 0) settings.fd = fd;
+  }
+  logging::start(settings);
+  base::logDebug("rank {} of {}, pid {}{}", place.rank, place.ranks, getpid(),
+                 isTraced() ? ", traced" : "");
+}
+
 int work(const Request& request, int argc, char** argv) {
   const LaunchedAs place = launchedAs();
+  // The one that starts itself again under the tracer leaves the life line to that.
+  const bool is_last = isTraced() || !request.trace;
+  endWithStarters(
+      {.parent = place.is_launched || isTraced(), .life_line = is_last && request.compiled});
   std::filesystem::path tree;
   if (isTraced()) {
     const base::Result<std::filesystem::path> made = readyTree(request);
@@ -75,6 +106,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "omnio-replay: {}\n", base::safeText(completed.failure().sentence));
     return kWrongUsage;
   }
+  startLog(options);
   try {
     return work(request, argc, argv);
   } catch (const std::exception& error) {

@@ -14,6 +14,7 @@
 #include "core/base/text_table.hpp"
 #include "core/model/schedule_keys.hpp"
 #include "replay/overview.hpp"
+#include "replay/plan/descriptor_use.hpp"
 #include "replay/target/prepare.hpp"
 
 namespace omnio::replay {
@@ -328,6 +329,9 @@ std::vector<std::string> warningsOf(const Overview& overview) {
     warnings.push_back(fmt::format(
         "{} is {}: the events were scaled when the schedule was made; editing it changes nothing",
         key, scale));
+  }
+  if (std::string sentence = unalignedSentence(overview.plan); !sentence.empty()) {
+    warnings.push_back(std::move(sentence));
   }
   std::vector<std::uint32_t> unused;
   for (const std::uint32_t file : overview.unused_files) {

@@ -13,6 +13,7 @@
 #include "core/base/json_reader.hpp"
 #include "core/base/printable.hpp"
 #include "core/base/progress.hpp"
+#include "core/base/text_table.hpp"
 #include "core/calls/lock_commands.hpp"
 #include "core/calls/words/names.hpp"
 #include "core/event/event_text.hpp"
@@ -21,8 +22,10 @@
 #include "core/tracefile/log_reader.hpp"
 #include "core/tracefile/merged_reader.hpp"
 #include "replay/issue/backend.hpp"
+#include "replay/plan/plan.hpp"
 #include "replay/plan/schedule_digest.hpp"
 #include "replay/report.hpp"
+#include "replay/result_comparison.hpp"
 
 namespace omnio::replay {
 namespace {
@@ -109,11 +112,13 @@ std::string openFlagsText(std::int64_t flags) {
   return text;
 }
 
-std::string resultText(bool failed, std::int64_t result) {
-  if (!failed) return "success";
-  if (result == 0) return "the end of the file";
+std::string resultText(const calls::Row& row, CallResult result) {
+  if (!result.failed) {
+    return isComparable(row) ? fmt::format("{}", result.result) : std::string("success");
+  }
+  if (result.result == 0) return "the end of the file";
   std::string text;
-  calls::appendErrno(text, result);
+  calls::appendErrno(text, result.result);
   return text;
 }
 
@@ -150,11 +155,6 @@ bool isReplaced(const ScheduleEvent& event) {
 // The end of an operation that io_getevents tells of.
 bool isReaped(const calls::Row& row) {
   return calls::does(row, Effect::kEndsTransfer) && calls::has(row, Role::kContext);
-}
-
-// A run of pages that were touched in a mapping.
-bool isTouch(const calls::Row& row) {
-  return row.plain == CallId::map_read || row.plain == CallId::map_write;
 }
 
 bool isOfAttributes(const calls::Row& row) {
@@ -204,11 +204,6 @@ class Comparison final : public model::ScheduleSink {
     }
     done_ = sourceOf(trace_, found->second, paths_);
     pull();
-    // The replayer's own first call, by which the tracer opens its log.
-    if (next_ != nullptr && next_->row->id() == CallId::access && next_->file != event::kNoFile &&
-        below(paths_.path(next_->file)) == ".") {
-      pull();
-    }
     return std::nullopt;
   }
 
@@ -248,12 +243,7 @@ class Comparison final : public model::ScheduleSink {
       pull();
       return std::nullopt;
     }
-    if (next_->row != event.row) {
-      differ(event, fmt::format("the replay did {} instead; this thread is compared no further",
-                                next_->row->name));
-      lost_ = true;
-      return std::nullopt;
-    }
+    if (!skipSurplus(event)) return std::nullopt;
     // A link that the application found is prepared as what it leads to.
     const bool is_found_link = calls::does(*event.row, Effect::kReadsLink) && !event.failed &&
                                next_->failed && next_->result == EINVAL;
@@ -268,13 +258,8 @@ class Comparison final : public model::ScheduleSink {
                                    isInAdoptedTree(*next_);
     // And so is which attributes there are.
     const bool is_other_attribute = isOtherAttribute(event, *next_);
-    // Where the lines end is not known of a file that had another name when it was written, or
-    // where a position is not known.
-    const bool is_foreign_line =
-        calls::does(*event.row, Effect::kReadsLine) && event.offset == model::kUnknownOffset;
-    if (is_other_attribute || is_foreign_line || is_kept_directory) compareNames(event, *next_);
-    if (is_found_link || is_other_clone || is_other_attribute || is_foreign_line ||
-        is_kept_directory) {
+    if (is_other_attribute || is_kept_directory) compareNames(event, *next_);
+    if (is_found_link || is_other_clone || is_other_attribute || is_kept_directory) {
       ++result_.substituted[event.row->name];
     } else {
       compare(event, *next_);
@@ -285,16 +270,67 @@ class Comparison final : public model::ScheduleSink {
   }
 
   Complaint endThread() override {
-    while (!lost_ && next_ != nullptr && isTouch(*next_->row)) pull();
-    if (!lost_ && next_ != nullptr) {
+    for (; !lost_ && next_ != nullptr; pull()) {
+      if (isTouch(*next_->row)) continue;
       tell(fmt::format("rank {} thread {}: the replay did {} after the schedule's end",
-                       thread_.rank, thread_.thread, next_->row->name));
+                       thread_.rank, thread_.thread, callText(*next_)));
     }
     return std::nullopt;
   }
 
+  // Calls of threads that replayed no thread of the schedule.
+  void countForeign() {
+    for (const auto& process : trace_.processes()) {
+      for (const tracefile::Log& log : process->logs) {
+        const auto is_this = [&](const auto& thread) {
+          return thread.second.pid == process->pid && thread.second.tid == log.tid;
+        };
+        if (std::ranges::any_of(identity_.threads, is_this)) continue;
+        tracefile::IoReader events(*process, log, paths_);
+        while (const event::Event* event = events.next()) {
+          tell(
+              fmt::format("pid {} thread {}: the replay did {}, which the schedule does "
+                          "not have: none of it was replayed by this thread",
+                          process->pid, log.tid, callText(*event)));
+        }
+      }
+    }
+  }
+
  private:
   void pull() { next_ = done_->next(); }
+
+  // Goes on to the replay's call of this event. What is between is surplus, as far as the event is
+  // found behind a few calls; else the two have parted. False: this thread is compared no further.
+  bool skipSurplus(const ScheduleEvent& event) {
+    constexpr std::size_t kMostSurplus = 64;
+    std::vector<std::string> surplus;
+    std::string_view instead = next_->row->name;
+    while (next_ != nullptr && next_->row != event.row && surplus.size() < kMostSurplus) {
+      if (!isTouch(*next_->row)) surplus.push_back(callText(*next_));
+      pull();
+    }
+    if (next_ == nullptr || next_->row != event.row) {
+      differ(event,
+             fmt::format("the replay did {} instead; this thread is compared no further", instead));
+      lost_ = true;
+      return false;
+    }
+    for (const std::string& call : surplus) {
+      differ(event,
+             fmt::format("before it the replay did {}, which the schedule does not have", call));
+    }
+    return true;
+  }
+
+  // "access of out/a", "close"
+  std::string callText(const event::Event& event) const {
+    std::string text(event.row->name);
+    if (event.file != event::kNoFile) {
+      text += fmt::format(" of {}", base::printable(below(paths_.path(event.file))));
+    }
+    return text;
+  }
 
   void tell(std::string sentence) {
     if (++result_.differences <= kDifferencesTold) result_.first.push_back(std::move(sentence));
@@ -392,8 +428,9 @@ class Comparison final : public model::ScheduleSink {
   void compare(const ScheduleEvent& wanted, const event::Event& got) {
     const calls::Row& row = *wanted.row;
     compareNames(wanted, got);
+    const auto arguments = LineEnds::argumentsOf(wanted);
     for (const model::ScheduleKey& key : model::keysOf(row)) {
-      const std::int64_t want = wanted.arguments[key.argument];
+      const std::int64_t want = arguments[key.argument];
       const std::int64_t have = got.arguments[key.argument];
       switch (key.kind) {
         case model::KeyKind::kOpenFlags:
@@ -468,18 +505,17 @@ class Comparison final : public model::ScheduleSink {
           break;  // numbers of descriptors differ
       }
     }
-    // At the end of the file getline fails, and leaves errno at what it was.
-    const bool has_error = !calls::does(row, Effect::kEndKeepsErrno);
-    const bool as_wanted = wanted.failed == got.failed &&
-                           (!wanted.failed || !has_error || wanted.result == got.result);
-    if (!as_wanted) {
-      equal(wanted, "result", resultText(wanted.failed, wanted.result),
-            resultText(got.failed, got.result));
+    const CallResult recorded{.failed = wanted.failed, .result = wanted.result};
+    const CallResult replayed{.failed = got.failed, .result = got.result};
+    if (!isSameResult(row, recorded, replayed)) {
+      const bool is_number = !wanted.failed && !got.failed;
+      const char* const what = !is_number                               ? "result"
+                               : row.result == calls::Result::kPosition ? "position"
+                               : event::countsBytes(row)                ? "bytes"
+                                                                        : "result";
+      equal(wanted, what, resultText(row, recorded), resultText(row, replayed));
     } else if (!wanted.failed && event::countsBytes(row)) {
       equal(wanted, "bytes", model::bytesMoved(wanted), got.bytes);
-    } else if (!wanted.failed && row.result == calls::Result::kPosition &&
-               !calls::has(row, Role::kStream)) {
-      equal(wanted, "position", wanted.result, got.result);
     }
   }
 
@@ -514,6 +550,15 @@ base::Result<Verification> verify(const std::filesystem::path& schedule,
   Comparison comparison(trace, identity, files, result);
   const base::ProgressStage stage("comparing the replay", "events", trace.storedEvents());
   if (auto read = model::readSchedule(schedule, comparison); !read) return read.failure();
+  comparison.countForeign();
+  // What the trace does not show, as the memory that a replay found gone.
+  if (result.differences == 0 && identity.differences > 0) {
+    result.differences = identity.differences;
+    result.first.push_back(
+        fmt::format("the replay itself found {} that its trace does not show: {} has the first",
+                    base::counted(identity.differences, "difference", "differences"),
+                    base::printable(identity.report)));
+  }
   return result;
 }
 
@@ -563,6 +608,11 @@ base::Result<ReplayIdentity> readReplayIdentity(const std::filesystem::path& tra
     }
   }
   identity.write_overwrite = report.flag("write_overwrite", false);
+  if (const base::JsonNode* sums = report.find("total")) {
+    base::JsonObject total(in, *sums, base::JsonObject::Others::kAllowed);
+    identity.differences =
+        static_cast<std::uint64_t>(total.integer("differences", {.least = 0, .most = INT64_MAX}));
+  }
   if (!report.flag("traced", true)) {
     report.refuse("the replay was not traced, so there is nothing to compare");
   }

@@ -35,6 +35,7 @@ struct ReplayIdentity {
   };
   std::map<std::string, Input, std::less<>> in_place;
   bool write_overwrite = false;
+  std::uint64_t differences = 0;  // that the replay found itself
   // Those of adopted targets, where directories may have been before.
   std::vector<std::string> adopted_trees;
   std::map<std::pair<int, int>, Thread> threads;  // by rank and thread of the schedule

@@ -19,7 +19,7 @@ TRACEFILE = (*EVENT, "core/event")
 MPI = (*TRACEFILE, "core/tracefile")
 ORDER = (*MPI, "core/mpi")
 ALL_OF_CORE = (*ORDER, "core/order", "core/model", "core/pattern")
-ALL_BUT_TRACE = (*ALL_OF_CORE, "statistics", "preprocess", "phase_model", "predict", "replay",
+ALL_BUT_TRACE = (*ALL_OF_CORE, "logging", "statistics", "preprocess", "phase_model", "predict", "replay",
                  "ior_bridge", "report")
 
 # Folder -> the other folders that it may include. A file belongs to the longest that fits its path.
@@ -34,14 +34,15 @@ LAYERS = {
     "core/order": ORDER,
     "core/model": (*EVENT, "core/event", "core/pattern"),
     "core/pattern": ("core/base",),
+    "logging": ("core/base",),
     "trace": SHARED,
     "statistics": ALL_OF_CORE,
     "report": (*ALL_OF_CORE, "statistics", "phase_model"),
     "preprocess": ALL_OF_CORE,
     "phase_model": ALL_OF_CORE,
     "predict": ALL_OF_CORE,
-    "replay": ALL_OF_CORE,
-    "ior_bridge": (*ALL_OF_CORE, "replay"),
+    "replay": (*ALL_OF_CORE, "logging"),
+    "ior_bridge": (*ALL_OF_CORE, "logging", "replay"),
     "cli": ALL_BUT_TRACE,
 }
 

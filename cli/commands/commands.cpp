@@ -13,6 +13,7 @@
 #include "cli/output.hpp"
 #include "core/base/printable.hpp"
 #include "core/order/host_offsets.hpp"
+#include "logging/logging.hpp"
 
 namespace omnio::cli {
 namespace {
@@ -73,6 +74,8 @@ int run(int argc, const char* const* argv) {
     if (app.hasSubcommand(words[1], is_nested ? words[2] : "")) words.push_back("--help");
   }
   const int count = static_cast<int>(words.size());
+  // Commands with -v start it once more, by that.
+  logging::start({.level = base::logLevelFor(0), .program = "omnio"});
   try {
     const base::Parsed parsed = app.parse(count, words.data());
     if (parsed.outcome == base::Parsed::Outcome::kShown) return printAll(parsed.text);

@@ -1,18 +1,27 @@
 // omnio replay: starts the MPI program omnio-replay with the launcher that there is.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
+#include <chrono>
+#include <condition_variable>
 #include <cstdlib>
 #include <deque>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <thread>
 #include <vector>
 
 #include "cli/commands/commands.hpp"
@@ -24,11 +33,14 @@
 #include "core/base/interruption.hpp"
 #include "core/base/json_reader.hpp"
 #include "core/base/json_writer.hpp"
+#include "core/base/log.hpp"
 #include "core/base/printable.hpp"
 #include "core/base/threads.hpp"
 #include "core/model/schedule_keys.hpp"
+#include "logging/logging.hpp"
 #include "replay/dry_run.hpp"
 #include "replay/launch.hpp"
+#include "replay/life_line.hpp"
 #include "replay/plan/compile.hpp"
 #include "replay/report.hpp"
 #include "replay/target/adopt.hpp"
@@ -105,16 +117,102 @@ class LauncherWords {
   // -1 without such memory: the launcher then prints at once.
   int fd() const { return fd_; }
   void passTo(std::FILE* stream) const {
-    if (fd_ < 0) return;
+    const std::string all = text();
+    fwrite(all.data(), 1, all.size(), stream);
+  }
+  std::string text() const {
+    std::string all;
     char part[4096];
-    off_t at = 0;
-    for (ssize_t bytes = 0; (bytes = pread(fd_, part, sizeof part, at)) > 0; at += bytes) {
-      fwrite(part, 1, static_cast<std::size_t>(bytes), stream);
+    ssize_t bytes = 0;
+    while (fd_ >= 0 &&
+           (bytes = pread(fd_, part, sizeof part, static_cast<off_t>(all.size()))) > 0) {
+      all.append(part, static_cast<std::size_t>(bytes));
     }
+    return all;
   }
 
  private:
   int fd_;
+};
+
+// Prints what ranks log while they run, whole lines of one rank at a time.
+class RankLogs {
+ public:
+  explicit RankLogs(fs::path folder) : folder_(std::move(folder)) {
+    if (base::logLevel() == base::LogLevel::kOff) return;
+    const base::SignalsBlocked blocked;
+    thread_ = std::thread([this] {
+      std::unique_lock lock(mutex_);
+      while (!is_over_) {
+        over_.wait_for(lock, std::chrono::milliseconds(100));
+        print();
+      }
+    });
+  }
+  RankLogs(const RankLogs&) = delete;
+  RankLogs& operator=(const RankLogs&) = delete;
+  ~RankLogs() { finish(); }
+
+  // Prints the rest.
+  void finish() {
+    if (!thread_.joinable()) return;
+    {
+      const std::lock_guard lock(mutex_);
+      is_over_ = true;
+    }
+    over_.notify_all();
+    thread_.join();
+  }
+
+ private:
+  void print() {
+    std::error_code error;
+    for (fs::directory_iterator entry(folder_, error), end; !error && entry != end;
+         entry.increment(error)) {
+      const std::string name = entry->path().filename();
+      if (!name.starts_with(replay::kRankLog)) continue;
+      std::uint64_t& printed = printed_[name];
+      std::ifstream in(entry->path());
+      in.seekg(static_cast<std::streamoff>(printed));
+      std::string lines{std::istreambuf_iterator<char>(in), {}};
+      lines.resize(lines.rfind('\n') + 1);  // npos + 1: none is whole yet
+      printed += lines.size();
+      if (!lines.empty()) (void)!write(STDERR_FILENO, lines.data(), lines.size());
+    }
+  }
+
+  const fs::path folder_;
+  std::map<std::string, std::uint64_t> printed_;  // bytes, by name
+  std::mutex mutex_;
+  std::condition_variable over_;
+  bool is_over_ = false;
+  std::thread thread_;
+};
+
+// The other end of the life line that the ranks watch, if there is one (replay/life_line.hpp): it
+// is closed when this process ends, however it ends.
+class LifeLine {
+ public:
+  LifeLine() {
+    int ends[2];
+    // Without descriptors for it, launchers have nothing to read.
+    if (pipe2(ends, O_CLOEXEC) != 0) return;
+    input_ = ends[0];
+    own_ = ends[1];
+    const std::string_view greeting = replay::kLifeLineGreeting;
+    (void)!write(own_, greeting.data(), greeting.size());
+  }
+  LifeLine(const LifeLine&) = delete;
+  LifeLine& operator=(const LifeLine&) = delete;
+  ~LifeLine() {
+    if (input_ >= 0) close(input_);
+    if (own_ >= 0) close(own_);
+  }
+  int input() const { return input_; }  // of the launcher
+
+ private:
+  int input_ = -1;
+  int own_ = -1;
 };
 
 // Says what is kept of a replay that was interrupted, and ends as what ^C ends.
@@ -142,6 +240,32 @@ class LauncherWords {
   }
   printFailure(text);
   base::endBySignal(signal);
+}
+
+// The line of a launcher's words that says most: one about a signal, else the first that has
+// letters.
+std::string tellingLine(const std::string& words) {
+  std::istringstream lines(words);
+  std::string first;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("on signal ") != std::string::npos) return base::safeText(line);
+    const bool has_letters =
+        std::ranges::any_of(line, [](unsigned char c) { return std::isalpha(c) != 0; });
+    if (first.empty() && has_letters) first = line;
+  }
+  return base::safeText(first);
+}
+
+// Of a launcher that failed, where no process of ours has said why.
+std::string launcherSentence(const std::string& launcher, const ChildEnd& end,
+                             const std::string& words) {
+  std::string text = fmt::format("{}: {} before the replay had a report", base::printable(launcher),
+                                 end.signal != 0 ? fmt::format("ended by signal {}", end.signal)
+                                                 : fmt::format("ended with status {}", end.status));
+  std::string line = tellingLine(words);
+  while (line.ends_with('.')) line.pop_back();
+  if (!line.empty()) text += fmt::format(": {}", line);
+  return text + "; -vv shows all that it said and what the ranks did";
 }
 
 base::Result<fs::path> findReplayer() {
@@ -201,6 +325,10 @@ int replayOnce(const ReplayOptions& options, std::optional<base::StopsHeld>& hel
   }
   const int processes =
       options.processes > 0 ? options.processes : std::max(1, static_cast<int>(plan->ranks.size()));
+  if (const auto fit = replay::checkDescriptors(request, *plan, processes); !fit) {
+    remove_programs();
+    return fail(fit.failure());
+  }
 
   if (options.launcher.empty()) {  // else the launcher alone knows how many there will be
     const auto enough = replay::checkProcesses(*plan, processes);
@@ -216,27 +344,43 @@ int replayOnce(const ReplayOptions& options, std::optional<base::StopsHeld>& hel
   words.insert(words.end(), more.begin(), more.end());
   const LauncherWords launcher_output;
   const LauncherWords launcher_words;
+  const LifeLine life_line;
+  RankLogs rank_logs(programs);
+  base::logInfo("starts {}", fmt::join(words, " "));
   held.emplace();
   interruption.reset();
   const ChildEnd end = runChild(words, {.apart = true,
+                                        .input = life_line.input(),
                                         .output = launcher_output.fd(),
                                         .error_output = launcher_words.fd(),
                                         .mask = &held->before()});
   replay::removeLeftInMemory();  // where it was ended before it could
+  rank_logs.finish();
+  base::logInfo("{} ended with status {}", words.front(), end.exitCode());
+  std::istringstream said(launcher_output.text() + launcher_words.text());
+  for (std::string line; base::logs(base::LogLevel::kDebug) && std::getline(said, line);) {
+    base::logDebug("{} said: {}", words.front(), line);
+  }
   const std::optional<std::string> failed = replay::failureSaid(request.output);
   const std::optional<std::string> shown = replay::reportSaid(request.output);
-  if (end.start_error != 0) {
-    fail(base::systemFailure(words.front(), end.start_error, "cannot run"));
-  }
   remove_programs();
+  if (end.start_error != 0) {
+    base::Failure failure = base::systemFailure(words.front(), end.start_error, "cannot run");
+    failure.sentence += "; install an MPI launcher, or name the one that there is with --launcher";
+    return fail(failure);
+  }
   if (end.stopped_by != 0) endInterrupted(request, *plan, end.stopped_by);
   if (failed) {
     printFailure(*failed);
     return kFailed;
   }
+  if (end.exitCode() != kDone) {
+    printFailure(
+        launcherSentence(words.front(), end, launcher_words.text() + launcher_output.text()));
+    return kFailed;
+  }
   launcher_output.passTo(stdout);
   launcher_words.passTo(stderr);
-  if (end.exitCode() != kDone) return kFailed;
   int status = statusOf(request.output / replay::kReportName);
   if (lacks_data && status == kDone) status = kDifferences;
   const int printed = printAll(shown.value_or(""));
@@ -363,6 +507,7 @@ int adopt(const fs::path& directory) {
 }
 
 int runReplay(ReplayOptions options) {
+  logging::start({.level = options.logLevel(), .program = "omnio replay"});
   if (!options.adopted.empty()) {
     const replay::Request& request = options.request;
     const bool is_alone = request.schedule.empty() && options.targets.empty() &&

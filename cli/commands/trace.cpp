@@ -22,6 +22,7 @@
 #include "cli/trace/setting_values.hpp"
 #include "cli/trace/trace_directory.hpp"
 #include "core/base/json_reader.hpp"
+#include "core/base/log.hpp"
 #include "core/base/printable.hpp"
 #include "core/order/host_offsets.hpp"
 #include "core/tracefile/collect.hpp"
@@ -30,6 +31,8 @@
 #include "core/wire/info.hpp"
 #include "core/wire/path_pattern.hpp"
 #include "core/wire/settings.hpp"
+#include "logging/logging.hpp"
+#include "replay/launch.hpp"
 
 namespace omnio::cli {
 namespace {
@@ -50,6 +53,7 @@ struct Request {
   bool no_config = false;
   bool dump_config = false;
   bool list_filters = false;
+  int verbosity = 0;  // of -v and -vv
   std::vector<std::string> command;
   SettingValues values;  // in force
 
@@ -145,6 +149,8 @@ void conclude(const Request& request, const OpenDirectory& opened, const wire::R
   const tracefile::CollectReport collected = left.rings.empty() && left.of_others == 0
                                                  ? tracefile::CollectReport{}
                                                  : tracefile::collectRings(directory);
+  base::logDebug("{} rings were left in memory, with {} events", left.rings.size(),
+                 collected.events);
   launch.events_collected = collected.events;
   launch.troubles = collected.troubles;
   for (const std::string& trouble : collected.troubles) printFailure(trouble);
@@ -191,6 +197,11 @@ int runTrace(Request& request) {
       findLibrary(flavour, request.word(wire::SettingId::kLibraryDirectory));
   if (!library) return fail(library.failure(), kOwnTrouble);
   const Launcher launcher = launcherOf();
+  const replay::LaunchedAs place = replay::launchedAs();
+  logging::start({.level = base::logLevelFor(request.verbosity),
+                  .program = "omnio trace",
+                  .rank = place.is_launched ? std::optional(place.rank) : std::nullopt});
+  base::logInfo("records with {}", library->native());
   const std::string& output = request.word(wire::SettingId::kOutput);
   const std::filesystem::path wanted = output.empty()
                                            ? defaultDirectory(request.command.front(), launcher)
@@ -198,6 +209,7 @@ int runTrace(Request& request) {
   const base::Result<ClaimedDirectory> directory = claimDirectory(wanted, launcher);
   if (!directory) return fail(directory.failure(), kOwnTrouble);
   const OpenDirectory opened(directory->path);
+  base::logInfo("the trace directory is {}", directory->path.native());
   setEnvironment(request.values, *directory, *library);
   const CommandCheck command = checkCommand(request.command.front());
   prepareEnvironmentFor(command);
@@ -216,6 +228,7 @@ int runTrace(Request& request) {
   server.reset();
   launch.ended_ns = unixNs();
   launch.exit_code = end.exitCode();
+  base::logInfo("{} ended with status {}", request.command.front(), launch.exit_code);
   launch.signal = end.signal;
   if (end.start_error != 0) {
     fail(base::systemFailure(request.command.front(), end.start_error, "cannot run"));
@@ -301,6 +314,8 @@ void addTraceCommand(base::Command program) {
                "Print the settings in force as a configuration file, and do nothing else");
   command.flag("--list-filters", request->list_filters,
                "Print the patterns of what is left out by default, and do nothing else");
+  command.countedFlag("-v,--verbose", request->verbosity,
+                      "Say on standard error what it does; -vv: all of it");
   command.option("COMMAND", request->command, "The command and its arguments, after --");
   command.endOptionsAtFirstArgument();
   command.setExitStatuses({{"0 to 255", "the status of COMMAND; 128+N when signal N ended it"},

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -34,14 +35,24 @@ void passOn(int signal) {
   if (child_pid > 0) kill(static_cast<pid_t>(child_pid), told);
 }
 
-void leaveGroup() {
+void leaveGroup(int input) {
   setpgid(0, 0);
   // A child that reads from the terminal or writes to it must not be stopped for that.
   for (const int signal : {SIGTTIN, SIGTTOU}) std::signal(signal, SIG_IGN);
+  if (input >= 0) {
+    dup2(input, STDIN_FILENO);
+    return;
+  }
   const int nothing = open("/dev/null", O_RDONLY);
   if (nothing < 0) return;
   dup2(nothing, STDIN_FILENO);
   close(nothing);
+}
+
+// SIGKILL is not passed on. This is of the thread that forks, which is the one that waits.
+void endWithParent(pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != parent) _exit(1);
 }
 
 }  // namespace
@@ -90,6 +101,7 @@ ChildEnd runChild(const std::vector<std::string>& command, const ChildSettings& 
   if (settings.also_pass_on != 0) signals.push_back(settings.also_pass_on);
   for (const int signal : signals) sigaddset(&passed_on, signal);
   sigprocmask(SIG_BLOCK, &passed_on, &before);
+  const pid_t own = getpid();
   const pid_t pid = fork();
   if (pid < 0) {
     end.start_error = errno;
@@ -98,7 +110,10 @@ ChildEnd runChild(const std::vector<std::string>& command, const ChildSettings& 
     return end;
   }
   if (pid == 0) {
-    if (settings.apart) leaveGroup();
+    if (settings.apart) {
+      leaveGroup(settings.input);
+      endWithParent(own);
+    }
     sigprocmask(SIG_SETMASK, settings.mask == nullptr ? &before : settings.mask, nullptr);
     if (settings.output >= 0) dup2(settings.output, STDOUT_FILENO);
     if (settings.error_output >= 0) dup2(settings.error_output, STDERR_FILENO);

@@ -26,8 +26,10 @@ struct ChildSettings {
   int also_pass_on = 0;  // one more signal that is the command's; 0: none
   // The command is in a process group of its own and does not read from the terminal, so that it
   // gets each signal once: from this process, also those of the keyboard. Whatever asks this
-  // process to stop, the command gets SIGTERM.
+  // process to stop, the command gets SIGTERM; so it does when this process is killed.
   bool apart = false;
+  // A descriptor that is the standard input of a command apart; -1: there is nothing to read.
+  int input = -1;
   // Descriptors that are the command's stdout and stderr; -1: those of this process.
   int output = -1;
   int error_output = -1;

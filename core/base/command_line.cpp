@@ -279,6 +279,11 @@ OptionHandle Command::flag(const std::string& names, bool& value, const std::str
   return {app_->add_flag(names, value, help), state_};
 }
 
+OptionHandle Command::countedFlag(const std::string& names, int& count,
+                                  const std::string& help) const {
+  return {app_->add_flag(names, count, help), state_};
+}
+
 OptionHandle Command::flagWithWord(const std::string& names, std::string& word,
                                    const std::string& help) const {
   return {app_->add_flag(names, word, help)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast),

@@ -71,6 +71,8 @@ class Command {
   OptionHandle option(const std::string& names, Value& value, const std::string& help) const;
   // "--verify,!--no-verify" has a way to switch it off.
   OptionHandle flag(const std::string& names, bool& value, const std::string& help) const;
+  // "-v,--verbose": how often it was given, as "-v -v" or "-vv".
+  OptionHandle countedFlag(const std::string& names, int& count, const std::string& help) const;
   // "--callstack" alone gives "true", and "--callstack=8" gives "8": the word behind it is not its
   // value.
   OptionHandle flagWithWord(const std::string& names, std::string& word,

@@ -90,5 +90,8 @@ constexpr void forEachNumber(Account& account, Action action) {
 inline constexpr std::size_t kControlKey = 0x6f6d6e6d;
 inline constexpr int kOwnReadCommand = 0x6f0003;
 inline constexpr int kOwnWrittenCommand = 0x6f0004;
+// The same, for the calling thread: its ring and the process's log are made now, and not with its
+// first event, which would last longer for it.
+inline constexpr int kPrepareThreadCommand = 0x6f0005;
 
 }  // namespace omnio::wire

@@ -17,6 +17,7 @@
 #include "core/base/command_line.hpp"
 #include "core/base/document_file.hpp"
 #include "core/base/file_system.hpp"
+#include "core/base/log.hpp"
 #include "core/base/node_memory.hpp"
 #include "core/base/printable.hpp"
 #include "core/model/phase_model.hpp"
@@ -25,6 +26,8 @@
 #include "ior_bridge/runner/phase_results.hpp"
 #include "ior_bridge/runner/phase_runner.hpp"
 #include "ior_bridge/runner/schedule_runner.hpp"
+#include "logging/logging.hpp"
+#include "replay/life_line.hpp"
 
 namespace omnio::ior {
 namespace {
@@ -44,6 +47,7 @@ struct Options {
   bool no_fsync = false;
   bool warm = false;
   bool apart = false;
+  int verbosity = 0;  // of -v and -vv
   RunnerOptions runner;
 };
 
@@ -336,11 +340,17 @@ ResultsIdentity identityOf(const model::PhaseModel& model, const Options& option
 int work(Options options, const std::string& command, replay::Session& session,
          replay::Request& request) {
   const PhaseTeam world(session.world());
+  logging::start({.level = base::logLevelFor(options.verbosity),
+                  .program = "omnio-phase-run",
+                  .rank = world.rank()});
+  base::LoggedSteps steps(world.isFirst() ? base::LogLevel::kInfo : base::LogLevel::kDebug);
   const auto fail = [&](const base::Failure& failure) {
+    base::logWarn("fails: {}", failure.sentence);
     if (world.isFirst())
       fmt::print(stderr, "omnio-phase-run: {}\n", base::safeText(failure.sentence));
     return kFailed;
   };
+  steps.begin("reading the model");
   const base::Result<model::PhaseModel> model = readModel(options, world);
   if (!model) return fail(model.failure());
   request.ignores_room = options.runner.ignores_room;
@@ -354,6 +364,7 @@ int work(Options options, const std::string& command, replay::Session& session,
 
   std::error_code error;
   options.target = fs::absolute(options.target, error).native();
+  steps.begin("running the phases");
   ScheduleRun done;
   base::Result<void> outcome;
   {
@@ -388,6 +399,7 @@ int work(Options options, const std::string& command, replay::Session& session,
     }
   }
   if (!outcome) return fail(outcome.failure());
+  steps.begin("gathering the results");
   utsname machine{};
   uname(&machine);
   const std::vector<std::string> hosts = session.gather(machine.nodename);
@@ -433,6 +445,8 @@ void addOptions(const base::Program& app, Options& options) {
            "nodes: the bandwidth of the storage, and not an estimate");
   app.flag("--ignore-free-space", options.runner.ignores_room,
            "Goes on where the target seems to have too little room");
+  app.countedFlag("-v,--verbose", options.verbosity,
+                  "Says on standard error which steps it goes through; -vv: all that it does");
   app.flag("--keep", options.runner.keep, "Leaves the files below the target");
 }
 
@@ -478,6 +492,7 @@ int main(int argc, char** argv) {
   if (argc == 3 && std::string_view(argv[1]) == omnio::base::kManualPagesOption) {
     return omnio::ior::writeManualPages(argc, argv);
   }
+  omnio::replay::endWithStarters({.parent = omnio::replay::launchedAs().is_launched});
   omnio::replay::Request request;
   request.program = "omnio-phase-run";
   omnio::replay::Session session(&argc, &argv, request);

@@ -6,11 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <climits>
 #include <cstdio>
 #include <utility>
 
 #include "core/base/json_reader.hpp"
 #include "core/base/printable.hpp"
+#include "replay/run/mpi_types.hpp"
 
 namespace omnio::ior {
 namespace {
@@ -142,15 +144,20 @@ class MpiFile : public PhaseFile {
   }
 
   std::string doTransfer(const Request& request, char* buffer) override {
-    const int count = static_cast<int>(request.bytes);
+    // MPI counts in an int.
+    const bool is_large = request.bytes > INT_MAX;
+    const replay::OwnType type = is_large ? replay::makeBytes(request.bytes) : replay::OwnType();
+    const int count = is_large ? 1 : static_cast<int>(request.bytes);
     const auto move = [&](auto call) {
       MPI_Status status;
-      const int code = call(file_, request.offset, buffer, count, MPI_BYTE, &status);
+      const int code = call(file_, request.offset, buffer, count, type.get(), &status);
       if (code != MPI_SUCCESS) return reasonOf(code);
-      if (count == 0) return std::string();  // ROMIO leaves a status as it was
-      int moved = 0;
-      MPI_Get_count(&status, MPI_BYTE, &moved);
-      return moved == count ? std::string() : fmt::format("{} bytes were moved", moved);
+      if (request.bytes == 0) return std::string();  // ROMIO leaves a status as it was
+      MPI_Count moved = 0;
+      MPI_Get_elements_x(&status, MPI_BYTE, &moved);
+      return static_cast<std::uint64_t>(moved) == request.bytes
+                 ? std::string()
+                 : fmt::format("{} bytes were moved", moved);
     };
     if (request.operation == Operation::kWrite) {
       return move(options().collective ? MPI_File_write_at_all : MPI_File_write_at);

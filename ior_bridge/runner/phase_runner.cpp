@@ -10,6 +10,7 @@
 #include "core/base/node_memory.hpp"
 #include "core/base/printable.hpp"
 #include "ior_bridge/runner/phase_preparation.hpp"
+#include "replay/run/pieces.hpp"
 #include "replay/target/prepare.hpp"
 
 namespace omnio::ior {
@@ -64,7 +65,9 @@ std::string PhaseTeam::broadcast(std::string text, int from) const {
   auto size = static_cast<std::uint64_t>(text.size());
   MPI_Bcast(&size, 1, MPI_UINT64_T, from, communicator_);
   text.resize(size);
-  MPI_Bcast(text.data(), static_cast<int>(size), MPI_CHAR, from, communicator_);
+  replay::forEachPiece(size, replay::largestPiece(), [&](std::uint64_t first, int count) {
+    MPI_Bcast(text.data() + first, count, MPI_CHAR, from, communicator_);
+  });
   return text;
 }
 

@@ -311,12 +311,37 @@ A makeArgument(Call& call) {
   }
 }
 
+// Before a call that asks where a stream stands. Compilers put getc_unlocked, putc_unlocked and
+// others into the program, where nothing records them, and a scan reads as much as the text makes
+// it read: the position that was recorded tells how far the application went. The stream goes
+// there, and reads or writes what is between, as the application did.
+void moveToRecordedPosition(Call& call) {
+  FILE* const stream = call.stream();
+  const std::int64_t wanted = call.op().result;
+  if ((call.op().flags & kOpFailed) != 0 || wanted < 0) return;
+  std::int64_t now = ownLibc().ftello(stream);
+  if (now < 0 || now == wanted) return;
+  constexpr std::int64_t kMostBetween = std::int64_t{1} << 30;  // more is a seek that went unseen
+  std::array<char, 4096> part{};
+  const bool writes = __fwriting(stream) != 0;
+  while (now < wanted && wanted - now <= kMostBetween) {
+    const auto bytes = std::min<std::size_t>(part.size(), static_cast<std::size_t>(wanted - now));
+    const std::size_t moved = writes ? ownLibc().fwrite(part.data(), 1, bytes, stream)
+                                     : ownLibc().fread(part.data(), 1, bytes, stream);
+    (writes ? raw::bytes_written : raw::bytes_read).fetch_add(moved, std::memory_order_relaxed);
+    if (moved == 0) return;  // the file ends here, which the call then tells
+    now += static_cast<std::int64_t>(moved);
+  }
+  if (now != wanted) ownLibc().fseeko(stream, wanted, SEEK_SET);
+}
+
 template <CallId kCall, typename R, typename... A, std::size_t... kIndices>
 Outcome issueRegular(Call& call, R (*real)(A...), std::index_sequence<kIndices...>) {
   constexpr const calls::Row& row = calls::rowOf(kCall);
   static_assert(sizeof...(A) == row.argument_count);
   if constexpr (calls::has(row, Role::kStream)) {
     if (call.stream() == nullptr) return notIssued();
+    if constexpr (row.result == Result::kPosition) moveToRecordedPosition(call);
   }
   const std::tuple<A...> arguments{makeArgument<kCall, kIndices, A>(call)...};
   R value{};

@@ -65,19 +65,6 @@ Descriptors::Page* Descriptors::madePage(std::uint32_t number) const {
   return page;
 }
 
-Descriptors::Slot* Descriptors::findToOpen(std::uint32_t slot) {
-  if (slot >= count_) return nullptr;
-  std::atomic<Page*>& page = pages_[slot / kPageSlots];
-  if (page.load(std::memory_order_acquire) == &all_gone_) {
-    // One number stands for a descriptor again. Its page goes on, with all others gone.
-    page.store(nullptr);
-    Page& made = *madePage(slot / kPageSlots);
-    for (Slot& other : made.slots) other.fd = kGone;
-    made.gone = kPageSlots;
-  }
-  return find(slot);
-}
-
 void Descriptors::setGone(std::uint32_t slot) {
   Slot* const found = find(slot);
   if (found != nullptr && found->fd.exchange(kGone) != kGone) countGone(slot);
@@ -136,12 +123,12 @@ FILE* Descriptors::takeStream(std::uint32_t slot) {
 }
 
 void Descriptors::opened(std::uint32_t slot, int fd, FILE* stream, bool direct) {
-  Slot* found = findToOpen(slot);
+  // A schedule that makes a descriptor of that number twice is refused: it was not closed before.
+  Slot* found = find(slot);
   if (found == nullptr) return;
   found->direct.store(direct, std::memory_order_relaxed);
   found->stream.store(stream, std::memory_order_release);
-  const bool was_gone = found->fd.exchange(fd, std::memory_order_acq_rel) == kGone;
-  if (was_gone) --pages_[slot / kPageSlots].load()->gone;
+  found->fd.store(fd, std::memory_order_release);
 }
 
 void Descriptors::gone(std::uint32_t slot) {

@@ -113,8 +113,6 @@ class Descriptors {
     return &page->slots[slot % kPageSlots];
   }
   Page* madePage(std::uint32_t number) const;
-  // A slot that gets a descriptor.
-  Slot* findToOpen(std::uint32_t slot);
   void setGone(std::uint32_t slot);
   void countGone(std::uint32_t slot);
 

@@ -19,6 +19,10 @@ OwnLibc lookUp() {
   find(library, "fclose", own.fclose);
   find(library, "fflush", own.fflush);
   find(library, "fgetpos64", own.fgetpos64);
+  find(library, "ftello64", own.ftello);
+  find(library, "fseeko64", own.fseeko);
+  find(library, "fread", own.fread);
+  find(library, "fwrite", own.fwrite);
   find(library, "fdopendir", own.fdopendir);
   find(library, "closedir", own.closedir);
   find(library, "syscall", own.syscall);

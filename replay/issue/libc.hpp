@@ -22,6 +22,10 @@ struct OwnLibc {
   int (*fclose)(FILE*) = nullptr;
   int (*fflush)(FILE*) = nullptr;
   int (*fgetpos64)(FILE*, fpos64_t*) = nullptr;
+  off64_t (*ftello)(FILE*) = nullptr;
+  int (*fseeko)(FILE*, off64_t, int) = nullptr;
+  std::size_t (*fread)(void*, std::size_t, std::size_t, FILE*) = nullptr;
+  std::size_t (*fwrite)(const void*, std::size_t, std::size_t, FILE*) = nullptr;
   DIR* (*fdopendir)(int) = nullptr;
   int (*closedir)(DIR*) = nullptr;
   long (*syscall)(long, ...) = nullptr;

@@ -249,6 +249,7 @@ Compiler::Complaint Compiler::beginThread(const model::ScheduleThread& thread) {
     appends_.clear();
     made_ranges_.clear();
     made_ = 0;
+    descriptor_use_.beginRank();
   }
   plan_.threads.emplace_back().recorded = thread;
   plan_.ranks.resize(std::max(plan_.ranks.size(), static_cast<std::size_t>(thread.rank) + 1));
@@ -288,6 +289,7 @@ Compiler::Complaint Compiler::preopened(const ScheduleEvent& event) {
   noteUser(opened.file);
   rank().preopened.push_back(opened);
   noteDescriptor(event, opened.file);
+  descriptor_use_.note(event, opened.file, 1, rank(), plan_.unaligned);
   return std::nullopt;
 }
 
@@ -520,6 +522,7 @@ Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
   added_bytes_.note(event, file, appends(event));
   Op op = opOf(event, file);
   noteDescriptor(event, file);
+  descriptor_use_.note(event, file, 1, rank(), plan_.unaligned);
   noteMade(event);
   if (file != kNoFile && event.step == Step::kCall && plan_.files[file].lines &&
       (event.offset >= 0 || event.row->call_class == calls::Class::kWrite)) {
@@ -560,7 +563,7 @@ Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
   if (!writer_) return std::nullopt;
   // A text that is too long has failed, and its beginning fails as well.
   const bool has_hints = event.step == Step::kCall && calls::isMpiIo(*event.row);
-  writer_->add(op, event.arguments, event.pieces,
+  writer_->add(op, LineEnds::argumentsOf(event), event.pieces,
                has_hints ? event.text : event.text.substr(0, model::kLongestText));
   return std::nullopt;
 }

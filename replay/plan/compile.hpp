@@ -16,6 +16,7 @@
 #include "core/model/compact/event_loop.hpp"
 #include "core/model/compact/loop_numbers.hpp"
 #include "core/model/schedule_reader.hpp"
+#include "replay/plan/descriptor_use.hpp"
 #include "replay/plan/in_place.hpp"
 #include "replay/plan/plan.hpp"
 #include "replay/plan/program.hpp"
@@ -112,6 +113,7 @@ class Compiler final : public model::ScheduleSink {
   std::int64_t order_ = 0;  // of the next event in its thread
   ThreadOrder thread_order_;
   LineEnds line_ends_;
+  DescriptorUse descriptor_use_;
   AddedBytes added_bytes_;
   std::set<std::tuple<int, std::uint32_t, std::string>> bases_;  // rank, tree, location
   std::optional<TreeChoice> tree_choice_;

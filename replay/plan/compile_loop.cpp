@@ -227,7 +227,8 @@ bool Compiler::findWords(LineOfLoop& line) const {
           opOf(event, static_cast<std::uint32_t>(line.file.at(sample.values, line.firstValues())));
       op.piece_count = static_cast<std::uint16_t>(event.pieces.size());
       op.text_length = static_cast<std::uint16_t>(event.text.size());
-      compiled.emplace(&sample, Compiled{.words = wordsOf(op, event.arguments), .event = &event});
+      compiled.emplace(
+          &sample, Compiled{.words = wordsOf(op, LineEnds::argumentsOf(event)), .event = &event});
     }
   }
   LoopNode& node = line.node;
@@ -475,6 +476,8 @@ Compiler::Complaint Compiler::takeLine(LineOfLoop& line, const PassedLoop& passe
       noteFlags(event);
     });
   }
+  descriptor_use_.note(first, static_cast<std::uint32_t>(first.file), line.passes, rank(),
+                       plan_.unaligned);
   if (!line.makes_descriptor) return std::nullopt;
   rank().made = made_ += static_cast<std::uint64_t>(line.passes);
   if (line.passes > kMostSlots) {

@@ -216,6 +216,18 @@ std::int64_t LineEnds::writtenBytes(const model::ScheduleEvent& event) {
   return tells ? event.result : static_cast<std::int64_t>(event.request);
 }
 
+std::array<std::int64_t, calls::kMaxArguments> LineEnds::argumentsOf(
+    const model::ScheduleEvent& event) {
+  auto arguments = event.arguments;
+  if (event.step != model::Step::kCall || event.failed || event.offset != model::kUnknownOffset ||
+      !calls::does(*event.row, calls::Effect::kReadsLine)) {
+    return arguments;
+  }
+  const int room = calls::indexOf(*event.row, Role::kSize);
+  if (room >= 0 && event.result > 0) arguments[static_cast<std::size_t>(room)] = event.result + 1;
+  return arguments;
+}
+
 void LineEnds::note(const model::ScheduleEvent& event, std::uint32_t number, PlannedFile& file) {
   if (event.failed || event.offset < 0) return;
   const auto offset = static_cast<std::uint64_t>(event.offset);

@@ -3,6 +3,7 @@
 // beside the programs, in the replayer's own form (see program.hpp).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -15,6 +16,7 @@
 #include "core/model/schedule.hpp"
 #include "replay/plan/bytes.hpp"
 #include "replay/plan/flag_numbers.hpp"
+#include "replay/plan/instruction.hpp"
 
 namespace omnio::replay {
 
@@ -124,8 +126,9 @@ struct PlannedBase {
 };
 
 struct PlannedRank {
-  std::uint32_t slots = 0;  // one more than the largest number of a descriptor
-  std::uint64_t made = 0;   // descriptors that its events make
+  std::uint32_t slots = 0;         // one more than the largest number of a descriptor
+  std::uint64_t made = 0;          // descriptors that its events make
+  std::uint64_t open_at_once = 0;  // of them, as far as is known; not in the plan's file
   std::vector<Preopened> preopened;
   std::vector<PlannedBase> bases;
 };
@@ -161,6 +164,12 @@ class FlagWaiters {
   std::size_t loop_flags_ = 0;       // the last ones
 };
 
+// Requests of files opened with O_DIRECT that are not of whole blocks (descriptor_use.hpp).
+struct UnalignedRequests {
+  std::uint64_t requests = 0;
+  std::uint32_t first_file = kNoFile;
+};
+
 struct Plan {
   model::ScheduleGlobal global;
   std::string schedule;  // path
@@ -170,6 +179,7 @@ struct Plan {
   std::vector<PlannedThread> threads;  // in the schedule's order
   std::vector<PhaseWork> phase_work{};
   FlagWaiters flag_waiters;
+  UnalignedRequests unaligned{};  // not in its file
 };
 
 inline constexpr const char* kPlanName = "plan";
@@ -193,6 +203,11 @@ class LineEnds {
   void note(const model::ScheduleEvent& event, std::uint32_t number, PlannedFile& file);
   // The bytes that a write puts into the file, as far as that counts for its size.
   static std::int64_t writtenBytes(const model::ScheduleEvent& event);
+  // The arguments of a call as it is replayed: those of the recorded one. Where it is not known at
+  // which offset a line begins that fgets read, it is not known either where lines end there: the
+  // replayed one gets room for as many bytes as the line had, and so ends where that ended.
+  static std::array<std::int64_t, calls::kMaxArguments> argumentsOf(
+      const model::ScheduleEvent& event);
   // At the end of each rank's last event: descriptors are numbered anew.
   void moveInto(std::vector<PlannedFile>& files);
 

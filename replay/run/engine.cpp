@@ -3,21 +3,26 @@
 #include <fmt/format.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <cmath>
 #include <system_error>
 #include <utility>
 
+#include "core/base/file.hpp"
 #include "core/base/printable.hpp"
 #include "core/calls/words/names.hpp"
 #include "core/event/event.hpp"
 #include "core/order/io_chain.hpp"
+#include "core/wire/moved_bytes.hpp"
 #include "replay/issue/libc.hpp"
 #include "replay/plan/lanes.hpp"
 #include "replay/plan/program.hpp"
+#include "replay/result_comparison.hpp"
 #include "replay/run/flags.hpp"
 #include "replay/run/sleeper.hpp"
 
@@ -41,28 +46,10 @@ std::int64_t preparationNs(const Op& op) {
   return kAnyCallNs + static_cast<std::int64_t>(std::min(op.request, kMostBytes) / kBytesInNs);
 }
 
-bool resultIsComparable(const calls::Row& row) {
-  switch (row.result) {
-    case calls::Result::kBytes:
-    case calls::Result::kItems:
-    case calls::Result::kPosition:
-    case calls::Result::kCount:
-    case calls::Result::kLine:
-      return true;
-    case calls::Result::kMpi:
-      return row.call_class == calls::Class::kRead;
-    default:
-      return false;
-  }
-}
-
-// Whether a replayed call came out as the recorded one. Compared are success, errno, and the result
-// where it says something about the file: bytes, items, positions, counts. Descriptors and
-// characters are the replay's own.
+// Whether a call that came out otherwise than recorded counts as a difference (result_comparison).
 bool differs(const Instruction& instruction, const Outcome& outcome) {
   if (!outcome.issued) return false;  // counted as such
   const Op& op = instruction.op;
-  const calls::Row& row = calls::kTable[op.row];
   const bool was_failed = (op.flags & kOpFailed) != 0;
   // The replay goes on without the lock, as if it had it. A scan finds other text than it looked
   // for.
@@ -70,13 +57,8 @@ bool differs(const Instruction& instruction, const Outcome& outcome) {
   if (outcome.substitute == Substitute::kFoundLink) return false;
   if (outcome.substitute == Substitute::kForeignLine) return false;
   if (outcome.substitute == Substitute::kScan && outcome.failed == was_failed) return false;
-  if (outcome.failed != was_failed) return true;
-  // At the end of the file getline fails, and leaves errno at what it was.
-  if (was_failed && calls::does(row, calls::Effect::kEndKeepsErrno)) return false;
-  // Each library of MPI has numbers of its own for its errors.
-  if (was_failed && row.api == calls::Api::kMpi) return false;
-  if (was_failed) return outcome.result != op.result;
-  return resultIsComparable(row) && outcome.result != op.result;
+  return !isSameResult(calls::kTable[op.row], {.failed = was_failed, .result = op.result},
+                       {.failed = outcome.failed, .result = outcome.result});
 }
 
 // The wait's flag of that number, in this pass of the operation.
@@ -120,7 +102,7 @@ std::string resultText(const calls::Row& row, bool failed, std::int64_t result) 
     calls::appendError(text, row, result);
     return text;
   }
-  return resultIsComparable(row) ? std::to_string(result) : std::string("success");
+  return isComparable(row) ? std::to_string(result) : std::string("success");
 }
 
 }  // namespace
@@ -285,7 +267,7 @@ base::Result<void> Engine::start() {
   has_own_descriptors_ =
       plan.threads.size() == 1 &&
       plan.ranks[static_cast<std::size_t>(plan.threads[0].recorded.rank)].preopened.empty() &&
-      !settings_.warm_up && !settings_.announce && settings_.mpi == nullptr;
+      !settings_.is_traced && !settings_.announce && settings_.mpi == nullptr;
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, settings_.mpi == nullptr ? kStackBytes : kMpiStackBytes);
@@ -400,7 +382,10 @@ void Engine::run(Thread& thread) {
                        .tid = static_cast<std::uint32_t>(raw::thread())});
   }
   thread.context->names.enterTree();
-  if (settings_.warm_up) access(settings_.paths.trees().first().path().c_str(), F_OK);
+  // The tracer makes what the thread's events need before the clock starts.
+  if (settings_.is_traced) {
+    posix_madvise(nullptr, wire::kControlKey, wire::kPrepareThreadCommand);
+  }
   if (has_own_descriptors_) has_own_descriptors_ = unshare(CLONE_FILES) == 0;
   ++started_;
   started_.notify_all();
@@ -581,6 +566,12 @@ void Engine::count(Thread& thread, const Instruction& instruction, const Outcome
     account(thread, instruction, outcome, bytes);
   }
   if (!differs(instruction, outcome)) return;
+  // All that comes would fail likewise.
+  if (outcome.failed && outcome.result == EMFILE) {
+    fail(thread, fmt::format("{} has no descriptor left: the limit of the process is {}; raise it "
+                             "(ulimit -Hn), or use more processes",
+                             row.name, base::openFileLimit()));
+  }
   ++counts.differences;
   if (thread.differences.size() >= kKeptDifferences) return;
   const PlannedFile* file = settings_.paths.planned(op.file);

@@ -162,9 +162,9 @@ class Engine {
     WaitKind wait_in_mpi = WaitKind::kYield;
     Compute compute = Compute::kSleep;
     Content content{};  // that writes carry
-    // The replay is traced: each thread makes one call before the clock starts, so that the tracer
-    // has its log open. Readers of the trace know it by its path, the tree itself.
-    bool warm_up = false;
+    // The replay is traced: before the clock starts, the tracer makes the log and each thread's
+    // ring.
+    bool is_traced = false;
     // Of the one rank that this process replays, where the schedule has calls of MPI-IO.
     MpiCalls* mpi = nullptr;
     // A thread that is in a call that ranks meet in for longer than this is taken for one that

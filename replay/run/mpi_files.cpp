@@ -15,6 +15,7 @@
 #include "core/event/event.hpp"
 #include "core/event/io_time.hpp"
 #include "replay/issue/libc.hpp"
+#include "replay/run/pieces.hpp"
 
 namespace omnio::replay {
 namespace {
@@ -90,8 +91,9 @@ void leaveOutLater(MPI_Comm group, const std::vector<Meeting>& meetings,
   for (std::size_t i = 0; i < meetings.size(); ++i) {
     are_left_early.push_back(meetings[i].left_ns < last[i] ? 1 : 0);
   }
-  MPI_Allreduce(MPI_IN_PLACE, are_left_early.data(), static_cast<int>(meetings.size()), MPI_UINT8_T,
-                MPI_MAX, group);
+  forEachPiece(meetings.size(), largestPiece(), [&](std::uint64_t first, int count) {
+    MPI_Allreduce(MPI_IN_PLACE, are_left_early.data() + first, count, MPI_UINT8_T, MPI_MAX, group);
+  });
   int members = 0;
   MPI_Comm_size(group, &members);
   // So many at a time that 8 MiB are enough.
@@ -122,6 +124,32 @@ void leaveOutLater(MPI_Comm group, const std::vector<Meeting>& meetings,
 }
 
 }  // namespace
+
+TransferMemory::TransferMemory(IssueContext& context, std::uint64_t number, std::uint64_t bytes,
+                               bool reads)
+    : pool_(*context.requests) {
+  // Operations of aio.h have small numbers there.
+  constexpr std::uint64_t kOfMpi = std::uint64_t{1} << 63;
+  const Requests::Key key{context.process, kOfMpi | number};
+  if (pool_.begin(key, static_cast<std::size_t>(bytes)) != nullptr) own_ = pool_.take(key);
+  if (own_ == nullptr) {
+    data_ = reads ? context.buffers->forRead(false)
+                  : context.buffers->forWrite(static_cast<std::size_t>(bytes), false).data();
+    return;
+  }
+  data_ = own_->memory.data();
+  for (std::span<char> left = own_->memory.first(static_cast<std::size_t>(bytes));
+       !reads && !left.empty();) {
+    const std::span<char> content = context.buffers->forWrite(left.size(), false);
+    if (content.empty()) break;
+    std::ranges::copy(content, left.begin());
+    left = left.subspan(content.size());
+  }
+}
+
+TransferMemory::~TransferMemory() {
+  if (own_ != nullptr) pool_.giveBack(std::move(own_));
+}
 
 MpiFiles::~MpiFiles() {
   for (MPI_Comm& group : groups_) {
@@ -234,8 +262,15 @@ Outcome MpiFiles::transfer(const Instruction& instruction, IssueContext& context
     type = pending.type.get();
     count = 1;
   }
+  const bool begins = calls::does(row, calls::Effect::kSplitBegin);
+  // 0: in the recording it was complete at once, and no later call waits for it.
+  const auto number = static_cast<std::uint64_t>(argumentOf(instruction, Role::kRequest));
+  std::unique_ptr<TransferMemory> memory;
   void* buffer = file.split;
-  if (!calls::does(row, calls::Effect::kSplitEnd)) {
+  if (begins || number != 0) {
+    memory = std::make_unique<TransferMemory>(context, ++transfers_, bytes, reads);
+    buffer = memory->data();
+  } else if (!calls::does(row, calls::Effect::kSplitEnd)) {
     buffer = reads ? context.buffers->forRead(false)
                    : context.buffers->forWrite(static_cast<std::size_t>(bytes), false).data();
   }
@@ -320,8 +355,10 @@ Outcome MpiFiles::transfer(const Instruction& instruction, IssueContext& context
 #undef OMNIO_SPLIT
 #undef OMNIO_SPLIT_AT
 
-  const bool begins = calls::does(row, calls::Effect::kSplitBegin);
   file.split = begins ? buffer : nullptr;
+  // That of a split call that has ended is not needed any more.
+  if (begins) file.split_memory = std::move(memory);
+  if (calls::does(row, calls::Effect::kSplitEnd)) file.split_memory.reset();
   if (outcome.failed) return outcome;
   const bool is_later = calls::has(row, Role::kRequest);
   if (begins || is_later) {
@@ -332,14 +369,13 @@ Outcome MpiFiles::transfer(const Instruction& instruction, IssueContext& context
     outcome.result = moved == MPI_UNDEFINED ? 0 : static_cast<std::int64_t>(moved);
   }
   if (!is_later) return outcome;
-  const auto number = static_cast<std::uint64_t>(argumentOf(instruction, Role::kRequest));
   if (number == 0) {
-    // In the recording it was complete at once, and no later call waits for it.
     MPI_Wait(&pending.request, MPI_STATUS_IGNORE);
     if (context.is_timed) outcome.end_ns = nowNs();
     return outcome;
   }
   pending.slot = instruction.op.fd;
+  pending.memory = std::move(memory);
   const std::lock_guard lock(mutex_);
   pending_[number] = std::move(pending);
   return outcome;
@@ -445,8 +481,9 @@ std::vector<std::vector<std::int64_t>> MpiFiles::lastArrivals(
     MPI_Allreduce(MPI_IN_PLACE, &least, 1, MPI_UINT64_T, MPI_MIN, groups_[i]);
     meetings[i].resize(least);
     for (const Meeting& meeting : meetings[i]) last[i].push_back(meeting.came_ns);
-    MPI_Allreduce(MPI_IN_PLACE, last[i].data(), static_cast<int>(least), MPI_INT64_T, MPI_MAX,
-                  groups_[i]);
+    forEachPiece(least, largestPiece(), [&](std::uint64_t first, int count) {
+      MPI_Allreduce(MPI_IN_PLACE, last[i].data() + first, count, MPI_INT64_T, MPI_MAX, groups_[i]);
+    });
     leaveOutLater(groups_[i], meetings[i], last[i]);
   }
   return last;

@@ -4,9 +4,11 @@
 
 #include <mpi.h>
 
+#include <atomic>
 #include <cstdint>
 #include <list>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <string>
@@ -22,6 +24,25 @@
 #include "replay/run/turn.hpp"
 
 namespace omnio::replay {
+
+// Memory that a request or a split call has for itself until it is over: MPI lets no two share one
+// that are under way.
+class TransferMemory {
+ public:
+  // From the pool of the rank, filled with content where the call writes. Where that would have
+  // more than its limit (Requests::begin), the buffer of the thread, as calls have it that are over
+  // when they return.
+  TransferMemory(IssueContext& context, std::uint64_t number, std::uint64_t bytes, bool reads);
+  TransferMemory(const TransferMemory&) = delete;
+  TransferMemory& operator=(const TransferMemory&) = delete;
+  ~TransferMemory();
+  char* data() const { return data_; }
+
+ private:
+  Requests& pool_;
+  std::unique_ptr<Requests::Request> own_;
+  char* data_ = nullptr;
+};
 
 class MpiFiles final : public MpiCalls {
  public:
@@ -52,11 +73,13 @@ class MpiFiles final : public MpiCalls {
     MPI_File handle = MPI_FILE_NULL;
     std::int32_t group = -1;
     void* split = nullptr;  // the buffer of a split call that is under way
+    std::unique_ptr<TransferMemory> split_memory{};
   };
   struct Pending {
     MPI_Request request = MPI_REQUEST_NULL;
     OwnType type;            // of a transfer of more bytes than an int counts
     std::uint32_t slot = 0;  // of its file
+    std::unique_ptr<TransferMemory> memory{};
   };
 
   File* find(std::uint32_t slot);
@@ -80,6 +103,7 @@ class MpiFiles final : public MpiCalls {
   std::mutex mutex_;                     // of what follows; not held during calls
   std::map<std::uint32_t, File> files_;  // by slot
   std::map<std::uint64_t, Pending> pending_;
+  std::atomic<std::uint64_t> transfers_{0};  // that have had memory of their own
 };
 
 }  // namespace omnio::replay

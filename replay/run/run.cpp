@@ -17,6 +17,7 @@
 #include "core/base/document_file.hpp"
 #include "core/base/file.hpp"
 #include "core/base/file_system.hpp"
+#include "core/base/log.hpp"
 #include "core/base/printable.hpp"
 #include "core/wire/moved_bytes.hpp"
 #include "replay/issue/libc.hpp"
@@ -385,6 +386,9 @@ Replayed replayOnce(Session& session, const Request& request,
     if (!result) session.abort(result.failure().sentence);
   };
   const std::filesystem::path programs = programsIn(request.output);
+  // What one rank goes through, the others do too.
+  base::LoggedSteps steps(session.rank() == 0 ? base::LogLevel::kInfo : base::LogLevel::kDebug);
+  steps.begin("reading the plan");
   std::optional<Placement> placement;
   const base::Result<Plan> plan =
       readPlan(programs / kPlanName, [&](const Plan& shared, std::uint32_t rank) {
@@ -418,6 +422,7 @@ Replayed replayOnce(Session& session, const Request& request,
 
   checkNodeRoom(session, request, *plan, *places);
 
+  steps.begin("preparing files");
   const std::int64_t preparing = nowNs();
   const bool keeps_inputs = request.changes.inputs == Origin::kKept;
   KeptInputs kept;
@@ -460,6 +465,7 @@ Replayed replayOnce(Session& session, const Request& request,
   session.barrier();
   const std::int64_t preparation_ns = nowNs() - preparing;
 
+  steps.begin("starting threads");
   findSymbols();
   std::vector<std::filesystem::path> writable = *tree_paths;
   writable.insert(writable.end(), {request.output, "/dev/shm"});
@@ -498,7 +504,7 @@ Replayed replayOnce(Session& session, const Request& request,
                             .wait_in_mpi = wait_in_mpi,
                             .compute = request.compute,
                             .content = request.content,
-                            .warm_up = isTraced(),
+                            .is_traced = isTraced(),
                             .longest_meeting_ns = kLongestMeeting * request.stall_ns,
                             .announce = {},
                             .await = {}};
@@ -517,7 +523,11 @@ Replayed replayOnce(Session& session, const Request& request,
   std::optional<MpiFiles> mpi_files;
   if (plan->global.mpi) {
     if (!session.letsThreadsUseMpi()) {
-      session.abort("calls of MPI-IO need an MPI library that gives MPI_THREAD_MULTIPLE");
+      session.abort(
+          fmt::format("calls of MPI-IO need MPI_THREAD_MULTIPLE, and this MPI library gives {}; "
+                      "use one that was "
+                      "built with threads, or make the schedule with --layer posix",
+                      session.threadLevelName()));
     }
     const auto of_rank = std::ranges::count(plan->threads, session.rank(), [](const auto& thread) {
       return static_cast<int>(thread.recorded.rank);
@@ -532,6 +542,7 @@ Replayed replayOnce(Session& session, const Request& request,
   // more page cache, which decides how long a write takes.
   malloc_trim(0);
   session.barrier();
+  steps.begin("replaying");
   {
     const GrowthLimit limit;
     engine.go(session.momentForAll(kLeadNs));
@@ -540,6 +551,7 @@ Replayed replayOnce(Session& session, const Request& request,
     if (mpi_files) mpi_files->finish();
     if (signals) signals->receiveAll();
   }
+  steps.begin("gathering the report");
   std::vector<std::vector<std::int64_t>> last_arrivals;
   if (mpi_files) last_arrivals = mpi_files->lastArrivals(engine.meetings());
 

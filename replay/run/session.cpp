@@ -9,7 +9,9 @@
 #include <new>
 #include <thread>
 
+#include "core/base/log.hpp"
 #include "replay/issue/backend.hpp"
+#include "replay/run/pieces.hpp"
 
 namespace omnio::replay {
 namespace {
@@ -23,7 +25,8 @@ cpu_set_t ownSet() {
 
 }  // namespace
 
-Session::Session(int* argc, char*** argv, const Request& request) : request_(request) {
+Session::Session(int* argc, char*** argv, const Request& request)
+    : request_(request), largest_piece_(largestPiece()) {
   MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &thread_level_);
   MPI_Comm_dup(MPI_COMM_WORLD, &world_);
   MPI_Comm_dup(MPI_COMM_WORLD, &messages_);
@@ -52,10 +55,19 @@ Session::Session(int* argc, char*** argv, const Request& request) : request_(req
     node_of_[i] = node;
   }
   if (leader_of_.size() > 1 && thread_level_ < MPI_THREAD_SERIALIZED) {
-    abort(
-        "this MPI library lets one thread alone use it, and a replay on several nodes needs "
-        "MPI_THREAD_SERIALIZED");
+    abort(fmt::format(
+        "this MPI library gives {}, and a replay on several nodes needs MPI_THREAD_SERIALIZED; use "
+        "an MPI library that was built with threads, or one node",
+        threadLevelName()));
   }
+  base::logDebug("MPI: process {} of {} on {}, number {} of {} there, {}", rank_, size_, ownHost(),
+                 node_rank_, node_size_, threadLevelName());
+}
+
+const char* Session::threadLevelName() const {
+  if (thread_level_ == MPI_THREAD_SINGLE) return "MPI_THREAD_SINGLE";
+  if (thread_level_ == MPI_THREAD_FUNNELED) return "MPI_THREAD_FUNNELED";
+  return thread_level_ == MPI_THREAD_SERIALIZED ? "MPI_THREAD_SERIALIZED" : "MPI_THREAD_MULTIPLE";
 }
 
 Session::~Session() {
@@ -167,7 +179,9 @@ std::string Session::fromFirst(std::string text) {
   std::uint64_t bytes = text.size();
   MPI_Bcast(&bytes, 1, MPI_UINT64_T, 0, world_);
   text.resize(bytes);
-  MPI_Bcast(text.data(), static_cast<int>(bytes), MPI_CHAR, 0, world_);
+  forEachPiece(bytes, largest_piece_, [&](std::uint64_t first, int count) {
+    MPI_Bcast(text.data() + first, count, MPI_CHAR, 0, world_);
+  });
   return text;
 }
 
@@ -178,15 +192,18 @@ std::vector<std::string> Session::gather(const std::string& text) {
   constexpr int kTag = 1;
   if (rank_ != 0) {
     MPI_Send(&bytes, 1, MPI_UINT64_T, 0, kTag, world_);
-    MPI_Send(text.data(), static_cast<int>(bytes), MPI_CHAR, 0, kTag, world_);
+    forEachPiece(bytes, largest_piece_, [&](std::uint64_t first, int count) {
+      MPI_Send(text.data() + first, count, MPI_CHAR, 0, kTag, world_);
+    });
     return texts;
   }
   texts.push_back(text);
   for (int process = 1; process < size_; ++process) {
     MPI_Recv(&bytes, 1, MPI_UINT64_T, process, kTag, world_, MPI_STATUS_IGNORE);
     std::string& other = texts.emplace_back(bytes, '\0');
-    MPI_Recv(other.data(), static_cast<int>(bytes), MPI_CHAR, process, kTag, world_,
-             MPI_STATUS_IGNORE);
+    forEachPiece(bytes, largest_piece_, [&](std::uint64_t first, int count) {
+      MPI_Recv(other.data() + first, count, MPI_CHAR, process, kTag, world_, MPI_STATUS_IGNORE);
+    });
   }
   return texts;
 }
@@ -197,8 +214,20 @@ std::span<std::atomic<std::int64_t>> Session::sharedWords(std::size_t words) {
   void* base = nullptr;
   if (window_ != MPI_WIN_NULL) MPI_Win_free(&window_);  // of a replay before
   const std::size_t mine = node_rank_ == 0 ? words * sizeof(Word) : 0;
-  MPI_Win_allocate_shared(static_cast<MPI_Aint>(mine), sizeof(Word), MPI_INFO_NULL, node_comm_,
-                          &base, &window_);
+  // Without the memory MPI would end the job in many lines of its own.
+  MPI_Comm_set_errhandler(node_comm_, MPI_ERRORS_RETURN);
+  const int code = MPI_Win_allocate_shared(static_cast<MPI_Aint>(mine), sizeof(Word), MPI_INFO_NULL,
+                                           node_comm_, &base, &window_);
+  MPI_Comm_set_errhandler(node_comm_, MPI_ERRORS_ARE_FATAL);
+  if (code != MPI_SUCCESS) {
+    char text[MPI_MAX_ERROR_STRING] = {};
+    int length = 0;
+    MPI_Error_string(code, text, &length);
+    abort(
+        fmt::format("{}: MPI has no shared memory for the ranks of this node: {}; /dev/shm needs "
+                    "room there (df /dev/shm)",
+                    ownHost(), text));
+  }
   MPI_Aint size = 0;
   int unit = 0;
   MPI_Win_shared_query(window_, 0, &size, &unit, &base);

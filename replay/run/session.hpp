@@ -44,6 +44,7 @@ class Session {
 
   MPI_Comm world() const { return world_; }
   // Whether any number of threads may be in MPI at a time.
+  const char* threadLevelName() const;
   bool letsThreadsUseMpi() const { return thread_level_ == MPI_THREAD_MULTIPLE; }
 
   // Taken by whoever is in MPI, where one thread at a time may be.
@@ -108,6 +109,7 @@ class Session {
   std::int64_t fromNodeLeader(std::int64_t value);
 
   const Request& request_;
+  const std::uint64_t largest_piece_;
   MPI_Comm world_ = MPI_COMM_NULL;      // of our own: messages of a preloaded library do not mix in
   MPI_Comm messages_ = MPI_COMM_NULL;   // between nodes
   MPI_Comm node_comm_ = MPI_COMM_NULL;  // the processes of this node

@@ -77,8 +77,8 @@ class OwnFd {
 
 base::Failure cannotMake(const std::string& location, int error) {
   return {base::Code::kSystem,
-          fmt::format("cannot make {} in the tree: {}", base::printable(location),
-                      std::generic_category().message(error))};
+          fmt::format("cannot make {} in the tree: {}{}", base::printable(location),
+                      std::generic_category().message(error), remedyFor(error))};
 }
 
 std::string parentOf(const std::string& location) {

@@ -143,18 +143,37 @@ base::Result<void> checkTarget(const fs::path& target, bool fresh) {
   return {};
 }
 
+std::string_view remedyFor(int error) {
+  switch (error) {
+    case EROFS:
+    case EACCES:
+    case EPERM:
+      return "; name a target that can be written";
+    case ENOSPC:
+    case EDQUOT:
+      return "; name a target with more room";
+    default:
+      return "";
+  }
+}
+
 base::Result<fs::path> makeTree(const fs::path& target, bool fresh, bool keeps) {
+  const auto refused = [](const fs::path& path, int number, std::string_view what = {}) {
+    base::Failure failure = base::systemFailure(path, number, what);
+    failure.sentence += remedyFor(number);
+    return failure;
+  };
   const base::Result<Look> look = lookAndRefuse(target, fresh);
   if (!look) return look.failure();
   std::error_code error;
   fs::create_directories(target, error);
-  if (error) return base::systemFailure(target, error.value(), "cannot create");
+  if (error) return refused(target, error.value(), "cannot create");
   const fs::path real = fs::canonical(target, error);
   if (error) return base::systemFailure(target, error.value());
   // The marker comes before the tree: what is half made is known for ours too.
   const int marker = raw::openAt(AT_FDCWD, (real / kMarkerName).c_str(),
                                  O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
-  if (marker < 0) return base::systemFailure(real / kMarkerName, errno);
+  if (marker < 0) return refused(real / kMarkerName, errno);
   raw::closeFd(marker);
   const fs::path tree = real / kTreeName;
   const auto settled = !keeps           ? forgetInputs(real)
@@ -168,8 +187,8 @@ base::Result<fs::path> makeTree(const fs::path& target, bool fresh, bool keeps) 
   }
   // Not unasked: another replay may have made one meanwhile.
   if (fresh) fs::remove_all(tree, error);  // removes links as such
-  if (error) return base::systemFailure(tree, error.value());
-  if (raw::mkdirAt(AT_FDCWD, tree.c_str(), 0755) != 0) return base::systemFailure(tree, errno);
+  if (error) return refused(tree, error.value());
+  if (raw::mkdirAt(AT_FDCWD, tree.c_str(), 0755) != 0) return refused(tree, errno);
   return tree;
 }
 

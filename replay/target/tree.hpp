@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/result.hpp"
@@ -27,6 +28,8 @@ inline constexpr const char* kNodeMark = ".omnio-node.";
 // (kept.hpp). One process of a replay does this.
 base::Result<std::filesystem::path> makeTree(const std::filesystem::path& target, bool fresh,
                                              bool keeps = false);
+// What a user can do about an error of a target: "; name a target with more room", or nothing.
+std::string_view remedyFor(int error);
 // Takes away again what makeTree() has made in the target.
 void removeTree(const std::filesystem::path& target);
 // Fails as makeTree would, without changing anything.

@@ -124,6 +124,9 @@ def check_no_path_of_the_build(given, prefix):
     named = [str(path.relative_to(prefix)) for path in texts
              if given.build in path.read_text() or "first-place" in path.read_text()]
     expect("package files that name the build tree", named, [])
+    # The log is the programs' own business: who builds on the libraries does not need it.
+    expect("package files that name spdlog",
+           [str(path.relative_to(prefix)) for path in texts if "spdlog" in path.read_text()], [])
 
 
 def main():

@@ -90,7 +90,7 @@ class EngineTest : public ::testing::Test {
                                                        .fence = *fence,
                                                        .flags = *flags,
                                                        .may_spin = false,
-                                                       .warm_up = false,
+                                                       .is_traced = false,
                                                        .announce = {},
                                                        .await = {}},
                                       ranks);

@@ -20,6 +20,14 @@ bool mayRecordSlow(Thread& self) {
   return false;
 }
 
+void makeLogAndRing() {
+  noticeFork();
+  if (!openContainer() || thread.level > 0) return;
+  ++thread.level;
+  makeRoom(thread, 0, wire::kMaxFixedRecord);
+  --thread.level;
+}
+
 void introduce(Ring& ring, Entry entry) {
   char* out = ring.cursor;
   defineHandle(ring, out, infoOf(entry), entry.handle());

@@ -55,6 +55,10 @@ bool mayRecordSlow(Thread& self);
   return mayRecordSlow(self);
 }
 
+// The calling thread's ring and the process's log, as if it recorded something now. For a thread
+// that may record.
+void makeLogAndRing();
+
 // Stores the handle's definition into the open chunk; the ring's reserve has room for it.
 void introduce(Ring& ring, Entry entry);
 // Whether the text can be read. For calls that failed: many have a reason to fail that comes before

@@ -214,12 +214,36 @@ void recordRun(Thread& self, wire::EventTimes times, const Mapping& mapping, std
   record<kCall>(self, times, false, values, bytes, static_cast<std::int64_t>(bytes), subject);
 }
 
-void tellRun(Thread& self, std::uint64_t at, const Mapping& mapping, const Run& run) {
-  // A file has grown that has pages behind its end of then.
+// The length of the mapped file by now: it may have grown or been cut since. Where it is not
+// found under its name any more, the length that it had when it was mapped says where it ends.
+struct FileEnd {
+  std::uint64_t bytes = 0;
+  bool is_current = false;
+};
+FileEnd endOfFile(const Mapping& mapping) {
+  char path[1024];  // a thread's stack may be small
+  const std::string_view name = pathOf(infoOf(mapping.handle));
+  if (name.size() < sizeof path) {
+    std::memcpy(path, name.data(), name.size());
+    path[name.size()] = '\0';
+    struct stat about {};
+    const long result =
+        rawSyscall(SYS_newfstatat, AT_FDCWD, address(path), address(&about), AT_NO_AUTOMOUNT);
+    if (result == 0 && S_ISREG(about.st_mode) && about.st_dev == mapping.file.device &&
+        about.st_ino == mapping.file.inode && about.st_size >= 0) {
+      return {.bytes = static_cast<std::uint64_t>(about.st_size), .is_current = true};
+    }
+  }
+  return {.bytes = mapping.file.bytes};
+}
+
+void tellRun(Thread& self, std::uint64_t at, const Mapping& mapping, const Run& run,
+             const FileEnd& file) {
   const std::uint64_t end = mapping.offset + run.end * page_bytes;
-  const std::uint64_t file_bytes = mapping.file.bytes;
-  const std::uint64_t end_of_pages = (file_bytes + page_bytes - 1) / page_bytes * page_bytes;
-  const std::uint64_t last = end > end_of_pages ? end : std::min(end, file_bytes);
+  const std::uint64_t end_of_pages = (file.bytes + page_bytes - 1) / page_bytes * page_bytes;
+  // A file has grown that has pages behind its end of then.
+  const bool has_grown = !file.is_current && end > end_of_pages;
+  const std::uint64_t last = has_grown ? end : std::min(end, file.bytes);
   for (std::uint64_t offset = mapping.offset + run.begin * page_bytes; offset < last;
        offset += kMostOfOneEvent) {
     const std::uint64_t bytes = std::min(last - offset, kMostOfOneEvent);
@@ -254,6 +278,13 @@ void tellTouched(Thread& self, std::uint64_t at, Mapping& mapping, std::uint64_t
   bool writes_shared = false;
   std::uint64_t entries[128];  // a thread's stack may be small
   Run run;
+  FileEnd file;
+  bool has_end = false;
+  const auto tell = [&] {
+    if (!has_end) file = endOfFile(mapping);
+    has_end = true;
+    tellRun(self, at, mapping, run, file);
+  };
   for (std::uint64_t page = first; page < last;) {
     const std::uint64_t count = std::min(last - page, std::size(entries));
     const long got = rawSyscall(SYS_pread64, fd, address(entries), static_cast<long>(count * 8),
@@ -281,12 +312,12 @@ void tellTouched(Thread& self, std::uint64_t at, Mapping& mapping, std::uint64_t
         ++run.end;
         continue;
       }
-      if (run.begin != run.end) tellRun(self, at, mapping, run);
+      if (run.begin != run.end) tell();
       run = {.begin = page, .end = page + 1, .is_written = is_written};
     }
     if (pages == 0) break;
   }
-  if (run.begin != run.end) tellRun(self, at, mapping, run);
+  if (run.begin != run.end) tell();
   rawSyscall(SYS_close, fd);
 }
 

@@ -37,15 +37,6 @@ constinit LazySymbol<int(int, unsigned long, unsigned long, unsigned long, unsig
 
 bool isWatched() { return isActive() && mayRecord(thread) && !isVforkChild(); }
 
-// The thread's ring and the process's log, as if it recorded something now.
-void makeLogAndRing() {
-  noticeFork();
-  if (!openContainer() || thread.level > 0) return;
-  ++thread.level;
-  makeRoom(thread, 0, wire::kMaxFixedRecord);
-  --thread.level;
-}
-
 // Whether the kernel could read the program; the tracer may then too.
 bool isReadableProgram(const sock_fprog* program) {
   if (program == nullptr || !isReadableMemory(program, sizeof *program)) return false;
