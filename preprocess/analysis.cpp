@@ -209,8 +209,8 @@ std::int64_t& argumentAt(model::ScheduleEvent& event, Role role) {
 
 }  // namespace
 
-// What made them is not recorded. They stand in front of other steps that are no calls: an open that
-// is made up, too, may need them.
+// What made them is not recorded. They stand in front of other steps that are no calls: an open
+// that is made up, too, may need them.
 void Analysis::addMadeUp() {
   std::map<std::uint32_t, std::vector<ExtraStep>> added;
   for (FileHistory::MadeUp& made : files_.takeMadeUp()) {
@@ -735,6 +735,8 @@ void Analysis::takeData(const event::Event& event, const PastEvent& when, Instan
     const std::uint64_t end = offset ? range.end : static_cast<std::uint64_t>(content.size.bytes);
     files_.reaches(used.content, when, static_cast<std::uint64_t>(before.bytes), end);
     files_.needsLength(used.content, when, transfer.at_end);
+    const bool is_longer = end > static_cast<std::uint64_t>(before.bytes);
+    if (!transfer.at_end && is_longer) files_.outgrows(used.content, when);
     if (transfer.at_end) noteEarlyReads(used.content, {0, kAll}, when);
     if (!transfer.at_end) files_.writtenInPlace(used.content, when);
     files_.write(used.content, when, transfer);
@@ -751,6 +753,7 @@ void Analysis::takeData(const event::Event& event, const PastEvent& when, Instan
     files_.measured(used.content, event::argumentOf(event, Role::kFileSize));
   } else if (calls::does(row, calls::Effect::kReservesSpace)) {
     files_.needsLength(used.content, when, false);
+    files_.outgrows(used.content, when);
     files_.reaches(used.content, when, static_cast<std::uint64_t>(before.bytes),
                    static_cast<std::uint64_t>(files_.content(used.content).size.bytes));
     files_.extended(used.content, when);
@@ -1484,9 +1487,10 @@ InstanceId Analysis::preopened(const event::Handle& handle, const PastEvent& whe
                         .is_below = true});
   }
   const bool is_of_the_run = !before && files_.isOfTheRun(file);
-  Instance opened = is_of_the_run
-                        ? openedUnseen(file, flags, definition, when)
-                        : openBefore(file, flags, before ? before->state.position : foundAt(definition), when.ref);
+  Instance opened =
+      is_of_the_run ? openedUnseen(file, flags, definition, when)
+                    : openBefore(file, flags, before ? before->state.position : foundAt(definition),
+                                 when.ref);
   if (before && before->state.size_bytes) {
     files_.wasAtLeast(opened.content, static_cast<std::uint64_t>(*before->state.size_bytes));
   } else if (!before && !is_of_the_run) {
@@ -1521,9 +1525,9 @@ Instance Analysis::openBefore(model::FileNumber file, int flags, std::int64_t po
 }
 
 // Something that is not recorded, such as a shell, opened a file that the run made: an open in
-// front of the first event that uses it does the same. It makes the file only where no call has, and
-// empties it only where the application found it empty ("> file" of a shell): what is made up must
-// not take bytes away that were there in the recording.
+// front of the first event that uses it does the same. It makes the file only where no call has,
+// and empties it only where the application found it empty ("> file" of a shell): what is made up
+// must not take bytes away that were there in the recording.
 Instance Analysis::openedUnseen(model::FileNumber file, int flags,
                                 const wire::HandleDefinition& definition, const PastEvent& when) {
   if (made_up_.opens++ == 0) made_up_.first_open = files_.locationOf(file);
@@ -1552,8 +1556,8 @@ Instance Analysis::openedUnseen(model::FileNumber file, int flags,
           .step_id = id};
 }
 
-// Goes to where the descriptor was found, right behind the open that was made up for it. Others wait
-// for this in place of that.
+// Goes to where the descriptor was found, right behind the open that was made up for it. Others
+// wait for this in place of that.
 void Analysis::seekUnseen(InstanceId instance, std::int64_t position, const PastEvent& when) {
   std::vector<ExtraStep>& extras = threads_[when.ref.thread].extras;
   model::ScheduleEvent& open = extras.back().event;

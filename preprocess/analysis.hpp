@@ -184,8 +184,8 @@ class Analysis : private FileScene {
   InstanceId resolve(const event::Handle& handle, const PastEvent& when);
   InstanceId preopened(const event::Handle& handle, const PastEvent& when);
   Instance openBefore(model::FileNumber file, int flags, std::int64_t position, EventRef ref);
-  Instance openedUnseen(model::FileNumber file, int flags,
-                        const wire::HandleDefinition& definition, const PastEvent& when);
+  Instance openedUnseen(model::FileNumber file, int flags, const wire::HandleDefinition& definition,
+                        const PastEvent& when);
   void seekUnseen(InstanceId instance, std::int64_t position, const PastEvent& when);
   InstanceId copyOf(InstanceId base);
   InstanceId sharedWithinProcesses(const event::Handle& handle, const PastEvent& when);

@@ -70,16 +70,16 @@ std::vector<std::string> leftOut(const SourceThreads& sources, Analysis& analysi
   }
   const Analysis::MadeUp& made_up = analysis.madeUp();
   if (made_up.names > 0) {
-    words.push_back(
-        fmt::format("what made {} files and directories, {} the first: it is not recorded, and steps "
-                    "that make them stand before the calls that found them",
-                    made_up.names, base::printable(made_up.first_name)));
+    words.push_back(fmt::format(
+        "what made {} files and directories, {} the first: it is not recorded, and steps "
+        "that make them stand before the calls that found them",
+        made_up.names, base::printable(made_up.first_name)));
   }
   if (made_up.opens > 0) {
-    words.push_back(
-        fmt::format("what opened {} descriptors, of {} the first: it is not recorded, and opens stand "
-                    "before the calls that used them",
-                    made_up.opens, base::printable(made_up.first_open)));
+    words.push_back(fmt::format(
+        "what opened {} descriptors, of {} the first: it is not recorded, and opens stand "
+        "before the calls that used them",
+        made_up.opens, base::printable(made_up.first_open)));
   }
   const FileHistory::OtherFactors& others = analysis.files().otherFactors();
   if (others.renamed > 0) {

@@ -263,12 +263,10 @@ class ThreadPass {
     out.failed = event.failed;
     out.result = event.result;
     takeNumbers(event, out);
-    const bool is_in_shared_memory = calls::does(*event.row, calls::Effect::kInSharedMemory);
-    if (is_in_shared_memory) takeFileCall(out);
+    if (calls::does(*event.row, calls::Effect::kInSharedMemory)) takeFileCall(out);
     if (const event::Text* path = pathOf(event)) {
       out.file = analysis_.fileOf(path->absolute, place_);
-      out.lookups = lookupsOf(is_in_shared_memory ? path->absolute : path->raw,
-                              analysis_.files().locationOf(out.file), mounts_);
+      out.lookups = lookupsOf(path->raw, analysis_.files().locationOf(out.file), mounts_);
     }
     if (descriptorLinkedBy(event)) {
       const model::FileNumber opened = note.directory == kNoInstance

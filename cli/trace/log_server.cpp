@@ -204,7 +204,7 @@ LogServer::LogServer(fs::path directory, const wire::Run& run)
 LogServer::~LogServer() {
   if (!thread_.joinable()) return;
   const std::uint64_t one = 1;
-  (void)!write(stop_.get(), &one, sizeof one);
+  (void)!::write(stop_.get(), &one, sizeof one);
   thread_.join();
 }
 

@@ -214,6 +214,10 @@ class ModelReader {
     }
     p.interface = object.oneOf("interface", kInterfaces);
     readMeasured(object, p);
+    if (!object.list("operations").empty()) {
+      object.refuse("operations", "has to be empty: the phase is of metadata");
+    }
+    object.integer("weight_bytes", {.least = 0, .most = 0});
     object.require("calls");
     readSurroundings(object, p);
     if (in_.failed()) return;
@@ -561,6 +565,9 @@ void putMetadataPhase(JsonWriter& json, const Phase& p) {
   json.object([&] {
     json.put("id", p.id);
     json.put("file", p.file);
+    // So that what goes over the operations of all phases, or adds up their bytes, may do so.
+    json.put("operations", std::vector<std::string>());
+    json.put("weight_bytes", 0);
     json.object("metadata", [&] {
       json.put("operations", p.metadata.operations);
       json.put("creates", p.metadata.creates);

@@ -39,7 +39,8 @@ std::vector<ScheduleKey> makeKeys(const calls::Row& row) {
     if (key.kind == KeyKind::kLocation && calls::isIo(row))
       keys.push_back({"lookups", KeyKind::kLookups, 0});
     // The text of a link is not looked up when the link is made: it is told whether it is relative.
-    if (role == Role::kPathNew || role == Role::kLinkText) keys.push_back({"newlookups", KeyKind::kNewLookups, 0});
+    if (role == Role::kPathNew || role == Role::kLinkText)
+      keys.push_back({"newlookups", KeyKind::kNewLookups, 0});
   }
   // freopen works on a stream that its row does not name.
   if (calls::does(row, calls::Effect::kReplacesDescriptor) && !calls::has(row, Role::kFdNew)) {

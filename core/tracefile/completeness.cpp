@@ -122,19 +122,25 @@ void noteStops(const Trace& trace, Wholeness& result) {
       processes == 1 ? "it" : "they", processes == 1 ? "its" : "their"));
 }
 
-// "left out by default (omnio trace --list-filters): 12 calls on /dev/shm/mpich_*, which wrote 4.00
-// MiB; 3 calls on /proc/*, which read 1.20 KiB"
+// Notes "left out by default: 12 calls on /dev/shm/mpich_*, which wrote 4.00 MiB; 3 calls on
+// /proc/*, which read 1.20 KiB; and 4 patterns more, which manifest.json has".
 void noteLeftOut(const Trace& trace, Wholeness& result) {
+  constexpr std::size_t kNamed = 3;
   result.left_out = leftOutOf(trace);
+  if (result.left_out.empty()) return;
   std::string words;
-  for (const LeftOut& one : result.left_out) {
+  for (std::size_t i = 0; i < std::min(kNamed, result.left_out.size()); ++i) {
+    const LeftOut& one = result.left_out[i];
     const std::string moved = unseenWords(one.moved);
     words += fmt::format("{}{} on {}{}{}", words.empty() ? "" : "; ",
                          base::counted(one.calls, "call", "calls"), base::printable(one.pattern),
                          moved.empty() ? "" : ", which ", moved);
   }
-  if (words.empty()) return;
-  result.notes.push_back("left out by default (omnio trace --list-filters): " + words);
+  if (result.left_out.size() > kNamed) {
+    words += fmt::format("; and {} more, which manifest.json has",
+                         base::counted(result.left_out.size() - kNamed, "pattern", "patterns"));
+  }
+  result.notes.push_back("left out by default: " + words);
 }
 
 // Notes the values of settings that no process could make sense of.

@@ -34,6 +34,7 @@ struct NotesOfHost {
   };
   std::vector<Moved> moved;
   struct Quiet {
+    wire::MovedBytes bytes{};
     bool is_traced = false;
   };
   std::map<std::uint32_t, Quiet> quiet;
@@ -55,7 +56,7 @@ struct NotesOfHost {
         wire::MovedBytes bytes;
         int is_traced = 0;
         if (words >> pid >> bytes.read >> bytes.written >> is_traced) {
-          quiet[pid] = {.is_traced = is_traced != 0};
+          quiet[pid] = {.bytes = bytes, .is_traced = is_traced != 0};
         }
       }
     }
@@ -124,14 +125,14 @@ std::vector<EndedProcess> readEnded(const fs::path& directory,
         process.moved.read = less(process.moved.read, of_child.bytes.read);
         process.moved.written = less(process.moved.written, of_child.bytes.written);
       }
+      if (const auto quiet = notes.quiet.find(note.child); quiet != notes.quiet.end()) {
+        if (quiet->second.is_traced) continue;  // by pipes, sockets and the like
+        process.is_launcher = true;
+        process.moved = quiet->second.bytes;  // children that moved little are no part of it
+      }
       if (process.moved.read < wire::kWorthNoting) process.moved.read = 0;
       if (process.moved.written < wire::kWorthNoting) process.moved.written = 0;
       if (process.moved == wire::MovedBytes{}) continue;
-      const auto quiet = notes.quiet.find(note.child);
-      if (quiet != notes.quiet.end()) {
-        if (quiet->second.is_traced) continue;  // by pipes, sockets and the like
-        process.is_launcher = true;
-      }
       result.push_back(std::move(process));
     }
   }

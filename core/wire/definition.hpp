@@ -35,7 +35,7 @@ struct HandleDefinition {
   std::int64_t size = kUnknownSize;  // bytes of the file when it was opened
   // Of a file that no recorded call opened: where its position was when the descriptor was found.
   std::int64_t position = kUnknownPosition;
-  std::uint8_t text_slot = 0;        // its path
+  std::uint8_t text_slot = 0;  // its path
 };
 
 // A path as the application gave it, made absolute: `raw_offset` is where the application's own

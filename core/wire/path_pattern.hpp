@@ -44,7 +44,8 @@ inline bool matchesAny(std::string_view patterns, const PathParts& path) {
 // Paths that are left out unless an include pattern asks for them, colon-separated: the system's
 // own trees, shared libraries, and the files that libraries of MPI keep for themselves.
 //
-// Files in /dev/shm are recorded as any others. Left out there are the tracer's own rings
+// Files in /dev/shm are recorded as any others; the directory itself is not, of which libraries of
+// MPI ask whether it is there and has room. Left out in it are the tracer's own rings
 // (core/wire/ring.hpp has their names), semaphores, and what libraries of communication keep there:
 // Open MPI (vader_segment, sm_segment, osc_rdma, osc_sm, open_mpi), MPICH and what is made of it
 // (mpich_, Intel_MPI_, shm-col-space-, impi-shm, ib_shmem, ib_pool, cray-shared-mem-coll), PMIx,
@@ -52,7 +53,7 @@ inline bool matchesAny(std::string_view patterns, const PathParts& path) {
 // (multiprocessing.shared_memory), which are an application's.
 inline constexpr std::string_view kDefaultExclude =
     "/proc:/proc/*:/sys:/sys/*:"
-    "/dev:/dev/[!s]*:/dev/s:/dev/s[!h]*:/dev/sh:/dev/sh[!m]*:/dev/shm[!/]*:"
+    "/dev:/dev/[!s]*:/dev/s:/dev/s[!h]*:/dev/sh:/dev/sh[!m]*:/dev/shm:/dev/shm[!/]*:"
     "/dev/shm/omnio-????????????????????????????????"
     "-????????????????"
     "-*:/dev/shm/sem.*:"

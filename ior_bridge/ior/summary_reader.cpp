@@ -371,7 +371,7 @@ class Counts {
       refused_ = base::failureAt(
           path_, value->place,
           fmt::format("\"{}\" is {}; it has to be a whole number from {} to {}", key,
-                      number ? fmt::format("{:.10g}", *number) : std::string(value->kind()), least,
+                      number ? fmt::format("{:.15g}", *number) : std::string(value->kind()), least,
                       most));
     }
     return std::nullopt;

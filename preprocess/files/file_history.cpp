@@ -156,8 +156,8 @@ ContentId FileHistory::find(FileNumber number, const PastEvent& when) {
   return content;
 }
 
-// Whether the nearest directory above the name that is known was made by the run, or is gone: a name
-// in it is there only once something has made it.
+// Whether the nearest directory above the name that is known was made by the run, or is gone: a
+// name in it is there only once something has made it.
 bool FileHistory::isBelowMade(FileNumber number) const {
   const FileNumber above = knownParent(number);
   if (above == kNoFileNumber) return false;
@@ -176,10 +176,7 @@ bool FileHistory::isBelowMade(FileNumber number) const {
 void FileHistory::makeUp(FileNumber number, const PastEvent& when) {
   haveParents(number, when);
   FileName& file = name(number);
-  MadeUp made{.file = number,
-              .content = file.content,
-              .before = when,
-              .id = dependencies_.newId()};
+  MadeUp made{.file = number, .content = file.content, .before = when, .id = dependencies_.newId()};
   const auto wait = [&](const FileName& earlier) {
     if (earlier.made_up && earlier.made_up->thread != when.ref.thread) {
       made.after.push_back({earlier.made_up->id, Reason::kName, {}});
@@ -226,12 +223,12 @@ void FileHistory::haveParents(FileNumber number, const PastEvent& when) {
 }
 
 bool FileHistory::isBelowMoved(std::string_view location) const {
-  return std::ranges::any_of(
-      moved_, [location](const Moved& move) { return isBelow(location, move.to); });
+  return std::ranges::any_of(moved_,
+                             [location](const Moved& move) { return isBelow(location, move.to); });
 }
 
-// A name below a directory that was renamed: it stands for what had come with that. `moves`: how many
-// of the renames may have brought it.
+// A name below a directory that was renamed: it stands for what had come with that. `moves`: how
+// many of the renames may have brought it.
 void FileHistory::fetchMoved(FileNumber number, std::size_t moves) {
   if (name(number).content != kNoContent || name(number).is_gone || name(number).existed) return;
   while (moves-- > 0) {
@@ -451,6 +448,7 @@ void FileHistory::write(ContentId id, const PastEvent& when, const event::Transf
   content.last_access.add(when);
   if (content.origin != kNoFileNumber) name(content.origin).was_written = true;
   noteUse(content, transfer);
+  if (transfer.at_end) content.appended_by.add(when);
   if (transfer.at_end && !content.emptied) content.appended += transfer.bytes;
   const auto guess = static_cast<std::uint64_t>(transfer.offset);
   const bool counts_from_begin = transfer.at_end && (content.emptied || content.maybe_new);
@@ -482,6 +480,7 @@ void FileHistory::cut(ContentId id, const PastEvent& when, std::uint64_t size) {
   }
   content.resized = when;
   content.sizes.cut(when, before, size);
+  content.appended_by.clear();
   content.written.cut(size);
   conflicts_.cut(id, size);
   content.size.set(static_cast<std::int64_t>(size));
@@ -851,7 +850,8 @@ ContentId FileHistory::openedFile(FileNumber file, const PastEvent& when, int fl
   if (creates && !is_there) {
     const bool fails_otherwise = (flags & O_EXCL) != 0;
     change(file, when, fails_otherwise ? Presence::kAbsent : Presence::kUnknown, Presence::kThere);
-    const bool maybe_there = !entry.is_gone && !entry.existed && (flags & O_EXCL) == 0 && !is_below_made;
+    const bool maybe_there =
+        !entry.is_gone && !entry.existed && (flags & O_EXCL) == 0 && !is_below_made;
     if (!entry.existed && !maybe_there) entry.existed = false;
     entry.content = makeContent(file, file);
     entry.was_made = true;

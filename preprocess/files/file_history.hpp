@@ -81,7 +81,8 @@ struct Content {
   SizeHistory sizes;
   std::optional<PastEvent> resized;  // by ftruncate and its like, last
   Crowd written_in_place;            // not appended
-  Crowd closed;                      // by who wrote it
+  Crowd appended_by;
+  Crowd closed;  // by who wrote it
   bool lines = false;
   bool direct = false;    // opened with O_DIRECT, by anyone
   bool writable = false;  // opened for writing, by anyone
@@ -124,8 +125,8 @@ struct FileName {
   ContentId content = kNoContent;  // that it stands for now
   model::FileNumber link_to = model::kNoFileNumber;  // of a symbolic link made in the run
   std::string link_text;  // of one whose text is relative: what it leads to moves with it
-  bool is_gone = false;                              // it stands for nothing now, and that is known
-  std::optional<PastEvent> changed;                  // who made, renamed or removed it last
+  bool is_gone = false;   // it stands for nothing now, and that is known
+  std::optional<PastEvent> changed;  // who made, renamed or removed it last
   struct MadeUpBy {
     std::uint64_t id = 0;
     std::uint32_t thread = 0;
@@ -218,6 +219,11 @@ class FileHistory {
   void extended(ContentId content, const PastEvent& when);
   // A call that made the file at least `end` bytes long, and had found it `before` bytes long.
   void reaches(ContentId content, const PastEvent& when, std::uint64_t before, std::uint64_t end);
+  // The same of a call that makes it longer at a place of its own: what was appended before would
+  // come to lie elsewhere after it.
+  void outgrows(ContentId content, const PastEvent& when) {
+    dependencies_.require(when, contents_[content].appended_by);
+  }
   // A read that found the end of the file where it stopped. When it got no byte, the end was there
   // or before.
   void foundEnd(ContentId content, const PastEvent& when, std::uint64_t at, bool is_exact);

@@ -181,8 +181,8 @@ const char* linkText(Call& call) {
   // A link to what is not in the schedule leads nowhere, and not out of the tree.
   if (target == nullptr) {
     call.context.link_text = "omnio-not-in-the-schedule";
-  } else if (link != nullptr && op.new_lookups != model::kAllLookups && link->tree == target->tree &&
-             target->origin != Origin::kInPlace) {
+  } else if (link != nullptr && op.new_lookups != model::kAllLookups &&
+             link->tree == target->tree && target->origin != Origin::kInPlace) {
     call.context.link_text = pathFrom(link->location, target->location);
   } else {
     call.context.link_text = paths.absolute(op.new_file);

@@ -35,12 +35,12 @@ enum class Substitute : std::uint8_t {
   kClone,    // blocks that two files share: copied where the target cannot do that
   kCopy,     // bytes copied to another file system, where the application had one
   kAdopted,  // a directory that the target had before, which the application made
-  kAttribute,  // an attribute that the target does not hold, or holds as one of a user
-  kFoundLink,  // a link that the application found is prepared as what it leads to
-  kReopened,   // freopen of a stream that is not recorded: another was closed for it
+  kAttribute,    // an attribute that the target does not hold, or holds as one of a user
+  kFoundLink,    // a link that the application found is prepared as what it leads to
+  kReopened,     // freopen of a stream that is not recorded: another was closed for it
   kForeignLine,  // a line of a file that had another name when it was written: where it ends is not
                  // known
-  kNotIssued,  // not issued: no such symbol here, no stream to work on, or it would reach outside
+  kNotIssued,    // not issued: no such symbol here, no stream to work on, or it would reach outside
 };
 inline constexpr int kSubstituteCount = 16;
 const char* textOf(Substitute substitute);

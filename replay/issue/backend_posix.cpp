@@ -656,7 +656,7 @@ bool isAboutPath(std::int64_t error) {
 
 }  // namespace
 
-// A socket of the replay's own makes the name: nobody connects to it.
+// A socket of the replay's own makes the name. No process connects to it.
 OMNIO_BY_HAND(bind) {
   const bool had_failed = (call.op().flags & kOpFailed) != 0;
   if (had_failed && !isAboutPath(call.op().result)) return notIssued();

@@ -108,14 +108,14 @@ def checkRunThere(checks, work):
 def checkMpi(checks, work):
     """Libraries of MPI keep what ranks share in files of their own."""
     words = mpirun(2)
-    if words is None or program("c_mpi_io") is None:
+    if words is None or program("c_mpi") is None:
         checks.skip("mpi", "there is no MPI")
         return
     library = "mpich" if usesMpich() else "openmpi"
     directory = os.path.join(work, "mpi-" + library)
     run_directory = os.path.join(work, "run-" + library)
     os.makedirs(run_directory)
-    done = trace(directory, [*words, program("c_mpi_io"), run_directory], cwd=run_directory)
+    done = trace(directory, [*words, program("c_mpi"), run_directory], cwd=run_directory)
     checks.equal(done.status, 0, f"{library}: {done}")
     seen = sorted({event["file"] for event in readLog(directory)
                    if (event.get("file") or "").startswith("/dev/shm")})

@@ -17,6 +17,8 @@ WAYS = {
     "pipe": None,
     "stream": ((MOVED // 65536 * 8, 0), (0, 0)),
     "child": ((MOVED, MOVED), (0, 0)),
+    # To a socket and a pipe: the file is read.
+    "send": ((MOVED, 0), (0, 0)),
     # The kernel adds what children moved to what their parent did. `cat` and `head` write to pipes.
     "after": ((MOVED, MOVED), (0, MOVED)),
     # However small a part of the whole it is.
@@ -56,6 +58,19 @@ def checkWays(checks, work):
                             f"{way}: {report['trace']['reasons']}")
 
 
+def checkSent(checks, work):
+    """A replay reads what was sent to a socket and a pipe, in the same pieces."""
+    directory, schedule = os.path.join(work, "trace-send"), os.path.join(work, "send.json")
+    output = os.path.join(work, "send.replay")
+    for command in (["preprocess", directory, "-o", schedule],
+                    ["replay", schedule, "--target", os.path.join(work, "target"), "-o", output],
+                    ["verify", schedule, output]):
+        done = run([omnio(), *command])
+        checks.equal(done.status, 0, f"send: {done}")
+    if os.path.isdir(output):
+        checks.equal(pair(stats(output), "bytes_seen"), (MOVED, 0), "send: bytes of the replay")
+
+
 def checkUnlogged(checks, work):
     """A program that ends by a system call of its own runs no code of the tracer's any more."""
     ends = [program("c_unseen"), "ends", MIB]
@@ -79,7 +94,7 @@ def checkUnlogged(checks, work):
     done = trace(directory, [program("c_unseen"), "both", MIB], cwd=work)
     checks.equal(done.status, 0, f"both: {done.err!r}")
     report = stats(directory)["trace"]
-    checks.equal(report["events"], MIB + 2, "both: the opens and the writes by calls")
+    checks.equal(report["events"], MIB + 3, "both: two opens, the writes by calls, a close")
     checks.equal([reason.partition(" on host ")[2].partition(" ")[2]
                   for reason in report["reasons"]],
                  ["ended by a system call of its own, which no wrapper sees (Go); it wrote 16.0 "
@@ -185,6 +200,7 @@ def main():
     with WorkDirectory() as work:
         checkWays(checks, work)
         checkMapped(checks, work)
+        checkSent(checks, work)
         checkPrivate(checks, work)
         checkUnlogged(checks, work)
         checkNames(checks, work)

@@ -88,8 +88,9 @@ def addCopies(steps, seed, count=40):
         elif kind == "headed":
             steps.add(process, kind, name, chance.randrange(1, 1000))
         elif kind == "spawnopen":
+            # Of a file that the process has open at its beginning, nothing tells that it was opened anew.
             flags = os.O_WRONLY | os.O_CREAT | chance.choice([0, os.O_TRUNC, os.O_APPEND])
-            steps.add(process, kind, path(), flags, chance.randrange(1, 50))
+            steps.add(process, kind, f"c{seed}/{chance.choice('ijk')}", flags, chance.randrange(1, 50))
 
 
 def addNames(steps, seed, count=50):
@@ -112,7 +113,7 @@ def addNames(steps, seed, count=50):
         kind = chance.choice([("shell", "mkfifo")[seed % 2], "mkdir", "mkdir", "mkdir", "rmdir", "unlink", "mknod", "bind", "bind",
                                "link", "symlink", "readlink", "rename", "rename", "rename",
                               "exchange", "put", "put", "put", "put", "get", "stat", "lstat", "chmod",
-                              "cut", "list", "spawnopen"])
+                              ("cut", "stat")[seed % 2], "list", "spawnopen"])
         if kind in ("mkdir", "rmdir", "unlink", "mkfifo", "mknod", "bind", "readlink", "stat", "lstat",
                     "chmod", "list"):
             steps.add(process, kind, path())

@@ -50,6 +50,10 @@ CALLS = (
     ("dup", 32, "3", "dup", {}),
     ("dup2", 33, "3, 50", "dup2", {"newfd": 50}),
     ("dup3", 292, "3, 51, 0", "dup3", {"newfd": 51, "flags": 0}),
+    ("fcntl", 72, "3, 0, 52", "fcntl", {"cmd": 0, "value": 52}),
+    ("mknod", 133, 'b"m", 0o100600, 0', "mknod", {"path": "m", "mode": 0o100600}),
+    ("mknodat", 259, '-100, b"o", 0o100600, 0', "mknodat", {"dirfd": AT_FDCWD, "path": "o", "mode": 0o100600}),
+    ("bind", 49, "unix, address, 110", "bind", {"path": "socket"}),
     ("creat", 85, 'b"b", 0o600', "creat64", {"path": "b", "mode": 0o600}),
     ("sendfile", 40, "made, 3, None, 100", "sendfile64", {"source": 3, "count": 100}),
     ("copy_file_range", 326, "3, None, made, None, 101, 0", "copy_file_range", {"source": 3, "count": 101}),
@@ -128,6 +132,10 @@ made = -1
 home = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
 os.dup2(home, 40), os.close(home)
 home = 40
+unix = libc.socket(1, 1, 0)
+os.dup2(unix, 41), os.close(unix)
+unix = 41
+address = ctypes.create_string_buffer(b"\\x01\\x00socket", 110)
 """
 
 

@@ -161,7 +161,7 @@ TEST_F(EndedProcesses, ThatASignalEndedMayHaveMovedNothingByFiles) {
 
 TEST_F(EndedProcesses, OfShellsANoteIsEnough) {
   add(7, {});
-  note("moved 7 8 0 1048576 0 /bin/sh\nquiet 8 0 1048576 0\n");
+  note("moved 7 8 0 2048576 0 /bin/sh\nquiet 8 0 1048576 0\n");
   const tracefile::Wholeness whole = assessed();
   EXPECT_TRUE(whole.whole);
   EXPECT_EQ(whole.notes, std::vector<std::string>{

@@ -192,7 +192,7 @@ TEST(Estimate, AMetadataPhaseTakesItsCallsOverTheirRate) {
   EXPECT_NEAR(estimate->whole->metadata_s.median, 0.4, 1e-9);
   EXPECT_NE(textOf(*estimate, 100.0)
                 .find("    2  metadata       8000 calls        20000.0 calls/s     1     0.400000  "
-                      "0.400000 .. 0.400000            0.500000     -20.0%\n"),
+                      "0.400000 .. 0.400000           0.500000     -20.0%\n"),
             std::string::npos)
       << textOf(*estimate, 100.0);
 }
@@ -265,7 +265,8 @@ TEST(Estimate, WhichPhaseAResultIsOf) {
   EXPECT_EQ(phaseOfName("phase-3-read.json"), 3);
   EXPECT_EQ(phaseOfName("phase-3-write-2.json"), 3);
   EXPECT_EQ(phaseOfName("phase-.json"), std::nullopt);
-  EXPECT_EQ(phaseOfName("phase-3.txt"), std::nullopt);
+  EXPECT_EQ(phaseOfName("phase-3.txt"), 3);
+  EXPECT_EQ(phaseOfName("phase-3.log"), std::nullopt);
   EXPECT_EQ(phaseOfName("aphase-3.json"), std::nullopt);
   const GivenResult given = givenResult("2=a=b#1.json#4");
   EXPECT_EQ(given.phase, 2);

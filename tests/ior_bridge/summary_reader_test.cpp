@@ -155,7 +155,7 @@ TEST(SummaryReader, ACountThatIsNone) {
   EXPECT_EQ(said("\"segmentCount\": 2", "\"segmentCount\": null"),
             range("segmentCount", "null", "1125899906842624"));
   EXPECT_EQ(said("\"TestID\": 0", "\"TestID\": 1763686310000"),
-            range("TestID", "1.76368631e+12", "1000000000", "0"));
+            range("TestID", "1763686310000", "1000000000", "0"));
   for (const char* flag : {"writeFile", "readFile", "filePerProc", "collective", "randomOffset",
                            "fsync", "reorderTasks"}) {
     const std::string key = "\"" + std::string(flag) + "\": ";

@@ -1,5 +1,5 @@
-// A descriptor that is copied in each way there is, and first used by another process that got it in
-// each way there is: both share one position.
+// A descriptor that is copied in each way there is, and first used by another process that got it
+// in each way there is: both share one position.
 //
 //   c_copies COPY OVER      COPY: none, dup, dup2, dup3, dupfd, dupfd_cloexec
 //                           OVER: fork, grandchild, exec, vfork, spawn, rights, pidfd
@@ -53,11 +53,11 @@ static void becomeWriter(const char* self, int g) {
 static void sendRight(int to, int g) {
   char byte = 0, room[CMSG_SPACE(sizeof g)] = {0};
   struct iovec piece = {&byte, 1};
-  struct msghdr message = {.msg_iov = &piece, .msg_iovlen = 1, .msg_control = room,
-                           .msg_controllen = sizeof room};
+  struct msghdr message = {
+      .msg_iov = &piece, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof room};
   struct cmsghdr* header = CMSG_FIRSTHDR(&message);
-  *header = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof g), .cmsg_level = SOL_SOCKET,
-                             .cmsg_type = SCM_RIGHTS};
+  *header = (struct cmsghdr){
+      .cmsg_len = CMSG_LEN(sizeof g), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
   memcpy(CMSG_DATA(header), &g, sizeof g);
   CHECK(sendmsg(to, &message, 0) == 1);
 }
@@ -65,8 +65,8 @@ static void sendRight(int to, int g) {
 static int receivedRight(int from) {
   char byte, room[CMSG_SPACE(sizeof(int))] = {0};
   struct iovec piece = {&byte, 1};
-  struct msghdr message = {.msg_iov = &piece, .msg_iovlen = 1, .msg_control = room,
-                           .msg_controllen = sizeof room};
+  struct msghdr message = {
+      .msg_iov = &piece, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof room};
   int g = -1;
   CHECK(recvmsg(from, &message, 0) == 1 && CMSG_FIRSTHDR(&message) != NULL);
   memcpy(&g, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof g);

@@ -31,7 +31,8 @@ static void badBuffers(int fd) {
 
 static void wrongFiles(int fd) {
   struct iovec one = {good, 1000};
-  const int directory = open(".", O_RDONLY), reader = open("f", O_RDONLY), writer = open("f", O_WRONLY);
+  const int directory = open(".", O_RDONLY), reader = open("f", O_RDONLY),
+            writer = open("f", O_WRONLY);
   CHECK(directory >= 0 && reader >= 0 && writer >= 0);
   failsFor(EISDIR, read(directory, good, 10));
   failsFor(EISDIR, readv(directory, &one, 1));

@@ -1,8 +1,8 @@
 // A directory that is published: made under a temporary name, renamed, and written in further. And
 // the name of a Unix socket.
 //
-//   c_made_names [x [y]]    x: the new name is that of an empty directory; y: the directory is empty
-//   c_made_names socket
+//   c_made_names [x [y]]    x: the new name is that of an empty directory; y: the directory is
+//   empty c_made_names socket
 #include <fcntl.h>
 #include <stddef.h>
 #include <sys/socket.h>

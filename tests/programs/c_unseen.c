@@ -7,6 +7,7 @@
 // pipe     sends through a pipe to itself
 // stream   reads a file by fread, 8 bytes from each of many places
 // child    lets a child do what `calls` does, and waits for it
+// send     sends a file to a socket and to a pipe, half of it each, in pieces and at positions
 // map      writes a file through a mapping
 // private  changes the pages of a private mapping of a file that it may only read
 // after    does what `inline` does after it had children in all ways
@@ -20,6 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -101,6 +104,44 @@ static void readStream(void) {
     CHECK(fread(block, 8, 1, file) == 1);
   }
   fclose(file);
+}
+
+// Both ends are emptied by a child.
+static void sendFile(void) {
+  const int made = make("send");
+  CHECK(ftruncate(made, (off_t)mib * kMib) == 0);
+  CHECK(close(made) == 0);
+  int ends[2], pipes[2];
+  CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0 && pipe(pipes) == 0);
+  const pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) {
+    close(ends[0]);
+    close(pipes[1]);
+    while (read(ends[1], block, sizeof block) > 0) {
+    }
+    while (read(pipes[0], block, sizeof block) > 0) {
+    }
+    _exit(0);
+  }
+  close(ends[1]);
+  close(pipes[0]);
+  const int fd = open("send", O_RDONLY);
+  CHECK(fd >= 0);
+  const off_t half = (off_t)mib * kMib / 2;
+  off_t at = half;
+  while (at < 2 * half) CHECK(sendfile(ends[0], fd, &at, (size_t)(2 * half - at)) > 0);
+  CHECK(sendfile(ends[0], fd, &at, kMib) == 0);  // the end of the file
+  close(ends[0]);
+  for (off_t sent = 0; sent < half;) {
+    const ssize_t more = sendfile(pipes[1], fd, NULL, (size_t)(half - sent));
+    CHECK(more > 0);
+    sent += more;
+  }
+  CHECK(sendfile(-1, fd, NULL, kMib) == -1);
+  close(pipes[1]);
+  close(fd);
+  CHECK(waitpid(child, NULL, 0) == child);
 }
 
 static void letChild(void) {
@@ -196,11 +237,19 @@ int main(int count, char** words) {
   const struct {
     const char* name;
     void (*run)(void);
-  } ways[] = {
-      {"inline", writeInline},      {"calls", writeByCalls},       {"pipe", sendThroughPipe},
-      {"stream", readStream},       {"child", letChild},           {"map", writeMapped},
-      {"private", changePrivately}, {"after", writeAfterChildren}, {"little", writeLittleInline},
-      {"ends", endInline},          {"both", endAfterCalls},       {"nothing", NULL}};
+  } ways[] = {{"inline", writeInline},
+              {"calls", writeByCalls},
+              {"pipe", sendThroughPipe},
+              {"stream", readStream},
+              {"child", letChild},
+              {"send", sendFile},
+              {"map", writeMapped},
+              {"private", changePrivately},
+              {"after", writeAfterChildren},
+              {"little", writeLittleInline},
+              {"ends", endInline},
+              {"both", endAfterCalls},
+              {"nothing", NULL}};
   for (size_t i = 0; i < sizeof ways / sizeof *ways; ++i) {
     if (strcmp(words[1], ways[i].name) != 0) continue;
     if (ways[i].run != NULL) ways[i].run();

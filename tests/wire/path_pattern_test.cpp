@@ -129,10 +129,10 @@ TEST(PathPattern, TheRootIsAnEmptyDirectoryPart) {
 
 TEST(DefaultFilters, LeaveOutTheSystemsOwnAndMpisFiles) {
   for (const char* path :
-       {"/proc/self/maps", "/sys/fs/cgroup/x", "/dev", "/dev/null", "/dev/sda1", "/dev/shmem",
-        "/usr/lib/libm.so", "/usr/lib/libm.so.6", "/etc/ld.so.cache", "/tmp/ompi.host.0/pid.1/x",
-        "/tmp/openmpi-sessions-0/x", "/run/pmix-1/x", "/usr/share/openmpi/help.txt",
-        "/home/me/.openmpi/mca-params.conf"}) {
+       {"/proc/self/maps", "/sys/fs/cgroup/x", "/dev", "/dev/shm", "/dev/null", "/dev/sda1",
+        "/dev/shmem", "/usr/lib/libm.so", "/usr/lib/libm.so.6", "/etc/ld.so.cache",
+        "/tmp/ompi.host.0/pid.1/x", "/tmp/openmpi-sessions-0/x", "/run/pmix-1/x",
+        "/usr/share/openmpi/help.txt", "/home/me/.openmpi/mca-params.conf"}) {
     EXPECT_TRUE(anyMatches(kDefaultExclude, path)) << path;
   }
 }
@@ -147,10 +147,9 @@ TEST(DefaultFilters, LeaveOutWhatLibrariesKeepInMemory) {
     EXPECT_TRUE(anyMatches(kDefaultExclude, path)) << path;
   }
   // Python's multiprocessing.shared_memory has the names psm_...; pymp-... are its directories.
-  for (const char* path :
-       {"/dev/shm", "/dev/shm/x", "/dev/shm/stage/in.dat", "/dev/shm/psm_1a2b3c4d",
-        "/dev/shm/pymp-abc/x", "/dev/shm/torch_1_2_3", "/dev/shm/omnio-files",
-        "/dev/shm/replay-omnio-1/tree/@memory/dev/shm/x"}) {
+  for (const char* path : {"/dev/shm/x", "/dev/shm/stage/in.dat", "/dev/shm/psm_1a2b3c4d",
+                           "/dev/shm/pymp-abc/x", "/dev/shm/torch_1_2_3", "/dev/shm/omnio-files",
+                           "/dev/shm/replay-omnio-1/tree/@memory/dev/shm/x"}) {
     EXPECT_FALSE(anyMatches(kDefaultExclude, path)) << path;
   }
 }

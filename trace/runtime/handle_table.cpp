@@ -529,13 +529,38 @@ std::string_view workingDirectory() {
   return {place.path, place.bytes};
 }
 
+namespace {
+
+// Paths that were asked of the kernel, in turns, as those of directories above.
+char followed[kPlaces][kMaxDirectory];
+std::atomic<unsigned> next_followed{0};
+
+char* placeToFollow() {
+  return followed[next_followed.fetch_add(1, std::memory_order_relaxed) % kPlaces];
+}
+
+// Of an open directory; kLeftOut where it has no name.
+std::string_view kernelPath(int fd) {
+  char* const place = placeToFollow();
+  char link[32];
+  Text(link, sizeof link).put("/proc/self/fd/").putNumber(static_cast<unsigned>(fd));
+  const long bytes =
+      rawSyscall(SYS_readlinkat, AT_FDCWD, address(link), address(place), kMaxDirectory);
+  if (bytes <= 0 || place[0] != '/') return kLeftOut;
+  return directoryOf({place, static_cast<std::size_t>(bytes)});
+}
+
+}  // namespace
+
 wire::PathParts resolvePath(int dirfd, const char* name) {
   const std::string_view words = name == nullptr ? "" : name;
   if (!words.empty() && words[0] == '/') return {.directory = {}, .name = words};
   if (dirfd != AT_FDCWD) {
     const Entry entry = find(dirfd);
-    return {.directory = entry.isTraced() ? directoryOf(pathOf(infoOf(entry))) : kLeftOut,
-            .name = words};
+    if (entry.isTraced()) return {.directory = directoryOf(pathOf(infoOf(entry))), .name = words};
+    // What lies in a directory that a default filter leaves out may be recorded.
+    const bool is_by_default = entry.filter() >= Filter::kFirstDefault;
+    return {.directory = is_by_default ? kernelPath(dirfd) : kLeftOut, .name = words};
   }
   return {.directory = directoryOf(workingDirectory()), .name = words};
 }
@@ -554,15 +579,11 @@ Filter filterOf(const wire::PathParts& path) {
 
 namespace {
 
-// Paths that were followed, in turns, as those of directories above.
-char followed[kPlaces][kMaxDirectory];
-std::atomic<unsigned> next_followed{0};
-
 // Takes the kernel's name of an open file as the path, where that is recorded. A file without a
 // name, or whose name was removed, keeps what it was called.
 Filter takeKernelName(int fd, std::string_view more, wire::PathParts& path, Filter filter) {
   constexpr std::string_view kRemoved = " (deleted)";
-  char* const place = followed[next_followed.fetch_add(1, std::memory_order_relaxed) % kPlaces];
+  char* const place = placeToFollow();
   char link[32];
   Text(link, sizeof link).put("/proc/self/fd/").putNumber(static_cast<unsigned>(fd));
   const long bytes =
@@ -581,6 +602,23 @@ Filter takeKernelName(int fd, std::string_view more, wire::PathParts& path, Filt
   if (of_known == Filter::kNone) path = known;
   return of_known;
 }
+
+}  // namespace
+
+wire::PathParts sharedMemoryPath(const char* name) {
+  constexpr std::string_view kDirectory = "/dev/shm/";
+  std::string_view words = name;
+  if (words.starts_with('/')) words.remove_prefix(1);
+  if (words.size() > kMaxDirectory - kDirectory.size()) {
+    words.remove_suffix(words.size() - (kMaxDirectory - kDirectory.size()));  // it will fail
+  }
+  char* const place = placeToFollow();
+  std::memcpy(place, kDirectory.data(), kDirectory.size());
+  std::memcpy(place + kDirectory.size(), words.data(), words.size());
+  return {.directory = {}, .name = {place, kDirectory.size() + words.size()}};
+}
+
+namespace {
 
 bool beginsWith(const wire::PathParts& path, std::string_view words) {
   if (path.size() < words.size()) return false;
@@ -615,7 +653,7 @@ Filter followName(int dirfd, const char* name, bool stays_at_link, wire::PathPar
     const std::string_view words = name;
     const std::size_t slash = words.rfind('/');
     if (slash == words.npos || slash == 0 || slash >= kMaxDirectory) return filter;
-    char* const place = followed[next_followed.fetch_add(1, std::memory_order_relaxed) % kPlaces];
+    char* const place = placeToFollow();
     std::memcpy(place, words.data(), slash);
     place[slash] = '\0';
     last = words.substr(slash + 1);

@@ -168,6 +168,10 @@ wire::PathParts resolvePath(int dirfd, const char* name);
 Filter filterOf(const wire::PathParts& path);
 inline bool isRecorded(const wire::PathParts& path) { return filterOf(path) == Filter::kNone; }
 
+// The file that shm_open means by a name without a slash behind its first character: the C library
+// has it in /dev/shm.
+wire::PathParts sharedMemoryPath(const char* name);
+
 // Whether a path that is left out may lead to a file which is not: below /dev and /proc there are
 // names of files that lie elsewhere (/dev/stdout, /dev/fd/N, /proc/self/cwd/...).
 bool mayLeadElsewhere(const wire::PathParts& path, Filter filter);

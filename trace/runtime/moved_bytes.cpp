@@ -233,8 +233,8 @@ wire::MovedBytes ReapedBytes::takeUncounted() {
   return moved;
 }
 
-wire::MovedBytes ownKernelBytes() {
-  wire::MovedBytes kernel;
+wire::MovedBytes ownKernelBytes(wire::MovedBytes& in_all) {
+  wire::MovedBytes& kernel = in_all;
   if (!readKernelIo(kernel)) return {};
   const auto less = [](std::uint64_t all, std::uint64_t part) {
     return all > part ? all - part : 0;

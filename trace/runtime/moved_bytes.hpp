@@ -57,8 +57,9 @@ class ReapedBytes {
   wire::MovedBytes before_{};
 };
 
-// What this process moved itself, by the kernel's account; nothing where that is not known.
-wire::MovedBytes ownKernelBytes();
+// What this process moved itself, by the kernel's account, and in all images and with the children
+// that it waited for; nothing where that is not known.
+wire::MovedBytes ownKernelBytes(wire::MovedBytes& in_all);
 
 // Whether a process that has recorded nothing has moved bytes all the same, and so many that it has
 // to be told of (not where they may be those of children), or used ways that are not counted.

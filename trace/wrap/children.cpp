@@ -152,8 +152,10 @@ std::size_t putChildNote(char (&line)[wire::kMaxChildNote], wire::ChildNote kind
 void noteQuietEnd() {
   // The log tells more, and so do events that wait for their log in rings.
   if (!mayNote() || hasContainer() || ringCount() > 0 || isVforkChild()) return;
-  const wire::MovedBytes moved = ownKernelBytes();
-  if (moved.read < wire::kWorthNoting && moved.written < wire::kWorthNoting) return;
+  // Whoever waits for it notes what it moved with its children.
+  wire::MovedBytes in_all;
+  const wire::MovedBytes moved = ownKernelBytes(in_all);
+  if (in_all.read < wire::kWorthNoting && in_all.written < wire::kWorthNoting) return;
   char line[wire::kMaxChildNote];
   Text text(line, sizeof line);
   text.put(wire::kQuietWord).putByte(' ').putNumber(ownPid());

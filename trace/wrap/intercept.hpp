@@ -80,9 +80,6 @@ inline bool takesMode(int flags) {
   return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
 }
 
-// Where the C library has what shm_open names.
-inline constexpr std::string_view kSharedMemoryDirectory = "/dev/shm";
-
 inline int descriptorOf(int fd) { return fd; }
 int descriptorOf(FILE* stream);
 template <typename T>
@@ -430,7 +427,7 @@ template <CallId kCall, typename Arguments>
   if (!can_read(name)) return error != EFAULT ? Filter::kNone : Filter::kOther;
   const int dirfd = argument<kCall, Role::kDirFd>(arguments, AT_FDCWD);
   if constexpr (calls::does(row, calls::Effect::kInSharedMemory)) {
-    subject.path = {.directory = kSharedMemoryDirectory, .name = name + (name[0] == '/' ? 1 : 0)};
+    subject.path = sharedMemoryPath(name);
   } else {
     subject.path = resolvePath(dirfd, name);
   }
