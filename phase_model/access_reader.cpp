@@ -171,6 +171,7 @@ class RankReader {
     const Place place = posix_.take(*source.process, event);
     if (!event::transfersData(event) || event.failed || !isStorage(event)) return {};
     if (!event::countsBytes(*event.row)) ++doubts_.unknown_bytes;
+    if (event.at_least) ++doubts_.at_least;
     if (event.bytes == 0) return {};
     return accessOf(source, event, place, 0, 0);
   }
@@ -237,6 +238,8 @@ std::vector<std::string> sentencesOf(const Doubts& doubts, const event::PathTabl
     }
   };
   say(doubts.unknown_bytes, "by calls that do not return how many bytes they read (fscanf)");
+  say(doubts.at_least,
+      "of lines with NUL bytes at the end of a file (fgets): of at least the bytes that count");
   say(doubts.never_ended, "by nonblocking and split calls that no other ended: reads of no bytes");
   say(doubts.ended_too_late,
       fmt::format("by nonblocking and split calls that ended more than {} others later: counted "

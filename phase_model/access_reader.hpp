@@ -47,6 +47,7 @@ struct Access {
 // Counts over all ranks of what the trace does not tell well enough for a model.
 struct Doubts {
   std::uint64_t unknown_bytes = 0;   // reads whose bytes are not told (fscanf)
+  std::uint64_t at_least = 0;        // reads of so many bytes or more (fgets)
   std::uint64_t unknown_offset = 0;  // accesses by shared pointers, or at an end not recorded
   std::uint64_t several_blocks = 0;  // accesses over more than one block of a view
   std::uint64_t never_ended = 0;     // reads whose end is missing: nothing was got

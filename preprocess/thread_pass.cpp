@@ -262,6 +262,7 @@ class ThreadPass {
     out.end_ns = std::max(timeOf(event.end_ns), out.start_ns);
     out.failed = event.failed;
     out.result = event.result;
+    out.at_least = event.at_least;
     takeNumbers(event, out);
     if (calls::does(*event.row, calls::Effect::kInSharedMemory)) takeFileCall(out);
     if (const event::Text* path = pathOf(event)) {

@@ -11,6 +11,7 @@ namespace omnio::replay {
 struct CallResult {
   bool failed = false;
   std::int64_t result = 0;  // errno when failed
+  bool at_least = false;    // the call may have returned more
 };
 
 // A run of pages that were touched in a mapping.

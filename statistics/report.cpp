@@ -72,6 +72,7 @@ void Group::add(const event::Event& event, bool bytes_later) {
   transfer.time_ns.add(time);
   const bool counts_bytes = !error && !bytes_later && event::countsBytes(*event.row);
   if (counts_bytes) transfer.size_bytes.add(event.bytes);
+  if (event.at_least) ++transfer.at_least;
   if (!event::onlyBegins(event)) return;
   ++transfer.begins;
   transfer.begins_ns += time;
@@ -81,6 +82,7 @@ void Group::add(const event::Event& event, bool bytes_later) {
 void Transfer::add(const Transfer& other) {
   size_bytes.add(other.size_bytes);
   time_ns.add(other.time_ns);
+  at_least += other.at_least;
   begins += other.begins;
   begun_bytes += other.begun_bytes;
   begins_ns += other.begins_ns;

@@ -59,8 +59,9 @@ struct Summary {
 
 // Reads, or writes.
 struct Transfer {
-  Summary size_bytes;  // of the calls that succeeded and tell how many bytes they moved
-  Summary time_ns;     // of all calls
+  Summary size_bytes;          // of the calls that succeeded and tell how many bytes they moved
+  Summary time_ns;             // of all calls
+  std::uint64_t at_least = 0;  // calls in size_bytes that moved as many bytes or more
   // The calls among these that only begin a transfer (event::onlyBegins): the transfer goes on
   // after them, so a bandwidth of their bytes by their time would mean nothing.
   std::uint64_t begins = 0;

@@ -30,6 +30,7 @@ void putTransfer(JsonWriter& json, std::string_view name, const Transfer& t) {
   json.object(name, [&] {
     putSummary(json, "size_bytes", t.size_bytes);
     putSummary(json, "time_ns", t.time_ns);
+    if (t.at_least > 0) json.put("at_least", t.at_least);
     json.put("begins", t.begins);
     json.put("bandwidth_mib_s", t.bandwidthMibS());
   });

@@ -238,6 +238,13 @@ void appendWholeness(std::string& out, const Report& report) {
     fmt::format_to(into, "Threads waited {} for the log to be written\n",
                    base::humanNs(static_cast<std::int64_t>(w.stalled_ns)));
   }
+  if (const std::uint64_t reads = report.total.read.at_least; reads > 0) {
+    fmt::format_to(
+        into,
+        "Note: {} read{} of lines with NUL bytes at the end of a file (fgets): the bytes "
+        "are at least those that are counted\n",
+        reads, reads == 1 ? "" : "s");
+  }
   for (const std::string& sentence : tracefile::missingStackSentences(w)) {
     fmt::format_to(into, "Note: {}\n", sentence);
   }

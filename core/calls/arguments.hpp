@@ -45,6 +45,7 @@ enum class ItemKind : std::uint8_t {
   kFileHandle,  // the MPI file the call works on: the number of its open instance
   kHandlePath,  // path of that descriptor
   kLineLength,  // what fgets got: known from the result
+  kAtLeast,     // 1 where that is so much at least
   kDepth,       // only in calls below the application's
   kErrno,       // only of failed calls
   kResult,      // only of the others

@@ -77,6 +77,7 @@ struct Event {
   std::uint64_t request = 0;                       // bytes asked for
   std::int64_t result = 0;                         // errno (or the MPI error code) when failed
   std::uint64_t bytes = 0;                         // moved by a read or write
+  bool at_least = false;                           // it moved `bytes` or more (wire::atLeast)
   std::string_view pieces;                         // varints: the sizes of an iovec's pieces
   // Where the call was made; nullptr when it was not recorded (`omnio trace --callstack`). It lives
   // as long as the reader of the log.
@@ -87,8 +88,9 @@ struct Event {
 
   // Nothing more to read: no error, although the call reports it like one.
   bool endOfFile() const {
-    return failed && result == 0 &&
-           (row->result == calls::Result::kChar || row->result == calls::Result::kLine);
+    const bool reads_stream =
+        row->call_class == calls::Class::kRead && calls::has(*row, calls::Role::kStream);
+    return failed && result == 0 && (reads_stream || row->result == calls::Result::kChar);
   }
   // The descriptor the call works on or made, -1 when there is none.
   int fd() const {

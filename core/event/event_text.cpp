@@ -143,6 +143,9 @@ std::optional<std::int64_t> numberOf(const Event& event, const calls::Item& item
     case calls::ItemKind::kDepth:
       if (event.depth == 0) return {};
       return event.depth;
+    case calls::ItemKind::kAtLeast:
+      if (!event.at_least) return {};
+      return 1;
     case calls::ItemKind::kPieceCount: {
       const int pieces = calls::indexOf(*event.row, calls::Role::kIov);
       if (pieces < 0) return {};

@@ -113,7 +113,7 @@ void EventJson<Json>::putResult(const ScheduleEvent& event) {
   } else if (makesDescriptor(event)) {
     json_.put("result", static_cast<std::int64_t>(event.new_fd));
   } else if (event.row->result != calls::Result::kNone) {
-    json_.put("result", event.result);
+    json_.put(event.at_least ? "at_least" : "result", event.result);
   }
 }
 

@@ -404,6 +404,11 @@ class EventReader {
     } else if (makesDescriptor(event_)) {
       event_.new_fd = descriptor("result", 0);
     } else if (event_.row->result != calls::Result::kNone) {
+      if (event_.row->result == calls::Result::kLine) {
+        event_.result = object_.integer("at_least", {.least = 0}, -1);
+        event_.at_least = event_.result >= 0;
+        if (event_.at_least) return;
+      }
       // Positions and counts are never negative where the call succeeded; a character is a byte.
       const bool may_be_negative = event_.row->call_class == calls::Class::kMetadata;
       event_.result = object_.integer(

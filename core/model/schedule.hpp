@@ -233,6 +233,7 @@ struct ScheduleEvent {
   // The number or count that the call returned, or errno when it failed; 0 when it
   // failed for the end of the file. Not used when the call makes a descriptor: see new_fd.
   std::int64_t result = 0;
+  bool at_least = false;  // of a line (fgets): so many bytes were read or more
   // Plain numbers by index in the row's arguments: flags, mode, sizes, whence, command, values.
   // Roles that have a member of their own below hold nothing here, except kOffset.
   std::array<std::int64_t, calls::kMaxArguments> arguments{};

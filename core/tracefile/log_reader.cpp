@@ -237,6 +237,9 @@ void LogReader::fill() {
     // resolved for the handle.
     event_.file = event_.new_handle->path.file;
   }
+  event_.at_least =
+      !event_.failed && event_.result < 0 && event_.row->result == calls::Result::kLine;
+  if (event_.at_least) event_.result = wire::lineBytes(event_.result);
   event_.bytes = event::bytesMoved(event_);
   noteThinking();
 }

@@ -91,6 +91,13 @@ inline const char* getVarint(const char* in, const char* end, std::uint64_t& val
   return nullptr;
 }
 
+// The result of a call that reads a line and does not say how long it is (fgets): its bytes; or a
+// number below 0 where there are so many at least, since NULs in the line hide its end.
+constexpr std::int64_t atLeast(std::int64_t bytes) { return -1 - bytes; }
+constexpr std::int64_t lineBytes(std::int64_t result) {
+  return result < 0 ? atLeast(result) : result;
+}
+
 inline constexpr unsigned kNumberBits = 10;
 inline constexpr unsigned kFailedShift = kNumberBits;
 inline constexpr unsigned kDepthShift = kFailedShift + 1;

@@ -167,6 +167,8 @@ OMNIO_BY_HAND(__xmknodat);
 OMNIO_BY_HAND(tmpfile);
 OMNIO_BY_HAND(tmpfile64);
 OMNIO_BY_HAND(vfprintf);
+OMNIO_BY_HAND(inlined_getc);
+OMNIO_BY_HAND(inlined_putc);
 OMNIO_BY_HAND(__vfprintf_chk);
 OMNIO_BY_HAND(vdprintf);
 OMNIO_BY_HAND(__vdprintf_chk);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <mutex>
 #include <span>
 
@@ -206,6 +207,34 @@ OMNIO_BY_HAND(fscanf) { return scan<false>(call); }
 OMNIO_BY_HAND(__isoc99_fscanf) { return scan<false>(call); }
 OMNIO_BY_HAND(vfscanf) { return scan<true>(call); }
 OMNIO_BY_HAND(__isoc99_vfscanf) { return scan<true>(call); }
+
+// As the application's own code did: by the pointers of the stream's buffer, as far as they have to
+// go; the C library does what is left, if the buffer holds less than it held there.
+OMNIO_BY_HAND(inlined_getc) {
+  FILE* const stream = call.stream();
+  if (stream == nullptr) return notIssued();
+  const std::int64_t wanted = recordedBytes(call);
+  return timed<Result::kCount>(call, [&] {
+    std::int64_t got = std::min<std::int64_t>(wanted, stream->_IO_read_end - stream->_IO_read_ptr);
+    stream->_IO_read_ptr += got;
+    for (char left = 0; got < wanted && fread_unlocked(&left, 1, 1, stream) == 1;) ++got;
+    return got;
+  });
+}
+OMNIO_BY_HAND(inlined_putc) {
+  FILE* const stream = call.stream();
+  if (stream == nullptr) return notIssued();
+  const Text text = textFor(call, recordedBytes(call));
+  return timed<Result::kCount>(call, [&] {
+    const std::ptrdiff_t room = stream->_IO_write_end - stream->_IO_write_ptr;
+    const auto put = static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(text.bytes, 0, room));
+    std::memcpy(stream->_IO_write_ptr, text.begin, put);
+    stream->_IO_write_ptr += put;
+    const auto left = static_cast<std::size_t>(text.bytes) - put;
+    const std::size_t more = left == 0 ? 0 : fwrite_unlocked(text.begin + put, 1, left, stream);
+    return static_cast<std::int64_t>(put + more);
+  });
+}
 
 // A pipe is not storage.
 template <>

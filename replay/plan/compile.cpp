@@ -423,7 +423,7 @@ Op Compiler::opOf(const ScheduleEvent& event, std::uint32_t file) const {
   op.step = event.step;
   if (event.step == Step::kCall) op.row = event.row->number;
   op.file = file;
-  op.flags = event.failed ? kOpFailed : 0;
+  op.flags = event.failed ? kOpFailed : event.at_least ? kOpAtLeast : 0;
   // As fast as possible, only delays take a time that was recorded.
   if (plan_.global.timing != model::Timing::kAsap || event.step == Step::kDelay) {
     op.start_ns = event.start_ns;

@@ -18,8 +18,9 @@ inline constexpr std::uint32_t kNoSlot = 0xFFFFFFFF;
 inline constexpr std::uint32_t kNoFile = 0xFFFFFFFF;
 
 enum OpFlag : std::uint8_t {
-  kOpFailed = 1,  // the recorded call failed
-  kOpLines = 2,   // it writes to a file that is read by lines
+  kOpFailed = 1,   // the recorded call failed
+  kOpLines = 2,    // it writes to a file that is read by lines
+  kOpAtLeast = 4,  // its result is the least that the recorded call may have returned
 };
 
 // Fields that change together share a word of 8 bytes (Words).

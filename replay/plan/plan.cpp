@@ -242,6 +242,7 @@ void LineEnds::note(const model::ScheduleEvent& event, std::uint32_t number, Pla
   if (!file.lines || !isStreamRead(*event.row) || event.result <= 0) return;
   if (!calls::does(*event.row, calls::Effect::kReadsLine)) return;
   const bool is_line = event.row->result == calls::Result::kLine;
+  if (event.at_least) return;  // it came to the end of the file
   // fgets also ends when its room is full; whether a newline came last is not known then.
   if (is_line && event.result >= model::argumentOf(event, Role::kSize) - 1) return;
   const auto delimiter = static_cast<char>(model::argumentOf(event, Role::kChar, '\n'));

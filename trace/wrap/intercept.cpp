@@ -116,6 +116,57 @@ int descriptorOf(FILE* stream) {
   return fd;
 }
 
+int streamError(FILE* stream, int error, int errno_before) {
+  const bool is_end = feof_unlocked(stream) != 0;
+  const bool is_error = ferror_unlocked(stream) != 0;
+  if (is_end != is_error) return is_end ? 0 : error;
+  // Both, one of them since an earlier call; or neither, of a call that does not get so far.
+  return error == errno_before ? 0 : error;
+}
+
+namespace {
+
+// Whether the file has no NUL among the last `most` bytes before the descriptor's position, as far
+// back as its last line goes, which has no newline. False where that cannot be read. These are
+// bytes that the application has just read.
+bool endsWithoutNul(int fd, std::int64_t most) {
+  constexpr std::int64_t kPiece = 256;  // a thread's stack may be small
+  constexpr std::int64_t kFar = std::int64_t{64} * 1024;
+  char piece[kPiece];
+  const std::int64_t end = rawSyscall(SYS_lseek, fd, 0, SEEK_CUR);
+  if (end < 0) return false;
+  for (std::int64_t behind = end; behind > 0 && end - behind < most;) {
+    if (end - behind >= kFar) return false;
+    const std::int64_t begin = behind > kPiece ? behind - kPiece : 0;
+    if (rawSyscall(SYS_pread64, fd, address(piece), behind - begin, begin) != behind - begin) {
+      return false;
+    }
+    for (; behind > begin && end - behind < most; --behind) {
+      const char byte = piece[behind - begin - 1];
+      if (byte == '\n') return true;
+      if (byte == '\0') return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+// fgets ends with the first newline, when its room is full, or at the end of the file. So the
+// buffer alone tells what it has read, unless it came to the end: a NUL of the last line looks like
+// the one that fgets adds. The buffer is looked at as far as fgets has written it and no further,
+// since applications may say that it is larger than it is.
+LineRead lineRead(const char* line, std::int64_t room, FILE* stream, int fd) {
+  const auto bytes = static_cast<std::int64_t>(strlen(line));
+  if ((bytes > 0 && line[bytes - 1] == '\n') || bytes >= room - 1) return {.bytes = bytes};
+  if (feof_unlocked(stream) == 0 && ferror_unlocked(stream) == 0) {
+    const auto* const newline = static_cast<const char*>(
+        memchr(line + bytes, '\n', static_cast<std::size_t>(room - 1 - bytes)));
+    return {.bytes = newline == nullptr ? room - 1 : newline + 1 - line};
+  }
+  return {.bytes = bytes, .is_exact = bytes > 0 && fd >= 0 && endsWithoutNul(fd, room - 1)};
+}
+
 namespace {
 
 constexpr std::uint32_t kHandle = 1;

@@ -23,6 +23,7 @@
 #include "trace/runtime/ring/container_writer.hpp"
 #include "trace/runtime/ring/ring.hpp"
 #include "trace/runtime/stack/call_stack.hpp"
+#include "trace/wrap/inlined_streams.hpp"
 #include "trace/wrap/real_symbol.hpp"
 #include "trace/wrap/think_sample.hpp"
 
@@ -84,6 +85,19 @@ inline int descriptorOf(int fd) { return fd; }
 int descriptorOf(FILE* stream);
 template <typename T>
 int descriptorOf(T) = delete;
+
+// How many bytes fgets has put into its buffer, which its result does not say: a NUL may be one of
+// them.
+struct LineRead {
+  std::int64_t bytes = 0;
+  bool is_exact = true;  // false: at least so many
+};
+// `room` is what fgets was given as the size of `line`. `fd` is the stream's descriptor where the
+// file may be looked at, else -1.
+LineRead lineRead(const char* line, std::int64_t room, FILE* stream, int fd);
+
+// Why a read of the stream failed that left this errno: 0 at the end of the file.
+int streamError(FILE* stream, int error, int errno_before);
 
 template <typename T>
 constexpr std::int64_t asNumber(T value) {
@@ -214,6 +228,8 @@ template <CallId kCall>
     return 1;
   } else if constexpr (row.result == Result::kNumber) {
     return 0;  // how much a scan read is not known
+  } else if constexpr (row.result == Result::kLine) {
+    return static_cast<std::uint64_t>(wire::lineBytes(result));
   } else {
     return static_cast<std::uint64_t>(result);
   }
@@ -249,6 +265,9 @@ template <CallId kCall>
   if constexpr (movesBytes<kCall>()) {
     if (failed) return;
     if constexpr (row.result == calls::Result::kNumber) addTo(ring.unsized_reads, 1);
+    if constexpr (row.result == calls::Result::kLine) {
+      if (result < 0) addTo(ring.unsized_reads, 1);
+    }
     const std::uint64_t moved = movedBy<kCall>(numbers, result);
     if constexpr (readsBytes<kCall>()) addTo(ring.read_bytes, moved);
     if constexpr (writesBytes<kCall>()) addTo(ring.written_bytes, moved);
@@ -282,7 +301,9 @@ template <CallId kCall, typename R, typename... A>
     }
     std::int64_t value;
     if constexpr (row.result == calls::Result::kLine) {
-      value = static_cast<std::int64_t>(strlen(result));
+      constexpr int kRoom = calls::indexOf(row, Role::kSize);
+      constexpr int kStream = calls::indexOf(row, Role::kStream);
+      value = lineRead(result, std::get<kRoom>(arguments), std::get<kStream>(arguments), -1).bytes;
     } else {
       value = asNumber(result);
     }
@@ -606,8 +627,16 @@ template <CallId kCall, typename R, typename Real, typename... A>
       if (!isVforkChild()) moveOwnDescriptor();
     }
   }
-  if (!mayRecord(self)) [[unlikely]]
+  constexpr bool kOnStream = layout.handle >= 0 && calls::has(row, Role::kStream);
+  const auto leavesStream = [&arguments] {
+    if constexpr (kCloses && kOnStream) {
+      if (hasInlinedStreams()) forgetBuffer(argument<kCall, Role::kStream>(arguments));
+    }
+  };
+  if (!mayRecord(self)) [[unlikely]] {
+    leavesStream();
     return real(a...);
+  }
   if constexpr (layout.handle < 0) {
     // Before the clock is read: which clock that is, is known only once the tracer has started.
     if (!isActive()) return real(a...);
@@ -620,6 +649,7 @@ template <CallId kCall, typename R, typename Real, typename... A>
     if (!subject.handle.isTraced()) [[unlikely]] {
       [[maybe_unused]] const Filter filter = subject.handle.filter();
       if constexpr (kCloses) takeOut(fd);
+      leavesStream();
       if constexpr (calls::has(row, Role::kFdNew)) {
         const R result = real(a...);
         // The number's old file is closed now, and the new one is looked at when it is used.
@@ -634,6 +664,11 @@ template <CallId kCall, typename R, typename Real, typename... A>
         return real(a...);
       }
     }
+    if constexpr (kOnStream) {
+      if (hasInlinedStreams()) [[unlikely]]
+        noteInlined(self, argument<kCall, Role::kStream>(arguments), subject.handle);
+      leavesStream();
+    }
     if constexpr (kCloses) subject.handle = takeOut(fd);
   }
 
@@ -641,7 +676,9 @@ template <CallId kCall, typename R, typename Real, typename... A>
     subject.stream_buffer = __fbufsize(argument<kCall, Role::kStream>(arguments));
   }
   [[maybe_unused]] int errno_before = 0;
-  if constexpr (row.result == Result::kChar || row.result == Result::kLine) errno_before = errno;
+  constexpr bool kReadsStream = row.call_class == Class::kRead && calls::has(row, Role::kStream) &&
+                                row.result != Result::kItems;
+  if constexpr (kReadsStream) errno_before = errno;
   wire::EventTimes times;
   noteCall(self, wire::CallState::kUnderWay);
   times.start = leaveThinking(self);
@@ -655,17 +692,28 @@ template <CallId kCall, typename R, typename Real, typename... A>
   if (times.end < times.start) times.end = times.start;
   const bool failed = row.result == Result::kNone ? false : hasFailed<row.result>(result);
   const int error = failed ? errno : 0;
+  if constexpr (kOnStream && !kCloses) {
+    constexpr bool kFills = kCall == CallId::__uflow || kCall == CallId::__overflow;
+    if (kFills || hasInlinedStreams()) [[unlikely]] {
+      rememberBuffer(argument<kCall, Role::kStream>(arguments));
+    }
+  }
 
   if (completeSubject<kCall>(arguments, result, failed, error, subject)) [[likely]] {
     std::int64_t value = error;
     if constexpr (row.result == Result::kErrorNumber || row.result == Result::kMpi) {
       value = result;
-    } else if constexpr (row.result == Result::kChar || row.result == Result::kLine) {
-      if (error == errno_before) value = 0;  // the end of a file is not an error
+    } else if constexpr (kReadsStream) {
+      if (failed) {
+        value = streamError(argument<kCall, Role::kStream>(arguments), error, errno_before);
+      }
     }
     if (!failed) {
       if constexpr (row.result == Result::kLine) {
-        value = static_cast<std::int64_t>(strlen(result));
+        FILE* const stream = argument<kCall, Role::kStream>(arguments);
+        const LineRead line =
+            lineRead(result, argument<kCall, Role::kSize>(arguments), stream, descriptorOf(stream));
+        value = line.is_exact ? line.bytes : wire::atLeast(line.bytes);
       } else {
         value = asNumber(result);
       }

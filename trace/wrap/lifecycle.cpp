@@ -23,6 +23,7 @@
 #include "trace/runtime/sys/raw_syscall.hpp"
 #include "trace/runtime/sys/text.hpp"
 #include "trace/wrap/children.hpp"
+#include "trace/wrap/inlined_streams.hpp"
 #include "trace/wrap/intercept.hpp"
 #include "trace/wrap/mappings.hpp"
 #include "trace/wrap/next_image.hpp"
@@ -73,6 +74,7 @@ __attribute__((destructor)) void atEnd() {
   }
   writeThreadNotes();
   recordMappings();
+  noteAllInlined();
   finish(AccountState::kEnded);
   noteQuietEnd();
 }
@@ -103,6 +105,7 @@ int execWith(const ProgramName& program, char* const* variables, Exec exec) {
     tellOfRefusedImage(program.path == nullptr ? "(a descriptor)" : program.path);
     writeThreadNotes();
     recordMappings();
+    noteAllInlined();
     finish(AccountState::kReplaced);
     const int result = exec(changed);
     const int error = errno;
@@ -182,6 +185,7 @@ template <typename Real, typename... A>
   lookUpEnds();
   writeThreadNotes();
   recordMappings();
+  noteAllInlined();
   finish(state);
   noteQuietEnd();
   real(a...);

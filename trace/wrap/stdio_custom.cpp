@@ -26,7 +26,14 @@ FILE* reopen(const char* path, const char* mode, FILE* stream) {
   auto* const real = realFunction<kCall, FILE*(const char*, const char*, FILE*)>();
   if (!mayRecord(thread)) return real(path, mode, stream);
   // The old file is closed whatever comes of the new one.
-  if (stream != nullptr) releaseHandle(takeOut(descriptorOf(stream)));
+  if (stream != nullptr) {
+    const int fd = descriptorOf(stream);
+    if (hasInlinedStreams()) {
+      if (const Entry entry = find(fd); entry.isTraced()) noteInlined(thread, stream, entry);
+      forgetBuffer(stream);
+    }
+    releaseHandle(takeOut(fd));
+  }
   if (path == nullptr) return real(path, mode, stream);  // the same file in another mode
   return interceptWith<kCall, FILE*>(
       [real, stream](const char* p, const char* m) { return real(p, m, stream); }, path, mode);

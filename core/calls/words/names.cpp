@@ -276,6 +276,7 @@ std::vector<Item> makeLayout(const calls::Row& row) {
   if (!names_path && (has_handle || makes_handle)) items.push_back({"path", ItemKind::kHandlePath});
   items.push_back({"depth", ItemKind::kDepth});
   items.push_back({"errno", ItemKind::kErrno});
+  if (row.result == calls::Result::kLine) items.push_back({"at_least", ItemKind::kAtLeast});
   if (row.result != calls::Result::kNone) items.push_back({"result", ItemKind::kResult});
   std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) { return a.key < b.key; });
   return items;

@@ -37,7 +37,7 @@ namespace omnio::trace {
 #endif
 }
 
-// Runs the action there; on the thread's own stack where there is no memory.
+// Runs the action there; on the thread's own stack when memory runs out.
 template <typename Action>
 void onOwnStack(Action action) {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
