@@ -3,7 +3,8 @@
 mdtest, with 4 ranks in directories of their own, in one of all, and with files that are opened, looked at,
 closed and removed one by one.
 
-    bench/estimates/metadata.py [--target NAME]... [--mode NAME]... [--runs N] [--build DIR]
+    bench/estimates/metadata.py [--target NAME]... [--mode NAME]... [--runs N] [--items FACTOR]
+                              [--build DIR]
 
 Each program is recorded once on tmpfs, and a model made of that. Then, by turns, N times each (5) on each
 target: the program, traced, and the phase runner. The truth is the I/O time that `omnio phases` measures in
@@ -22,8 +23,9 @@ import statistics
 import sys
 
 from estimates import TOP, Failed, ok, wakefulProcessors
-from omnio_testing import emptied, mpirun, omnio, program, run
+from omnio_testing import emptied, environment, mpirun, omnio, program, run
 from targets import TARGETS, Memory, Slow, us
+from workloads import YIELD
 
 RANKS = 4
 MODES = ("own", "shared", "cycle")
@@ -43,7 +45,7 @@ def traced(work, directory, mode, items):
     shutil.rmtree(to, ignore_errors=True)
     base = emptied(os.path.join(directory, "run"))
     ok(run([omnio(), "trace", "-o", to, "--", *mpirun(RANKS), program("c_metadata"), base, mode, items],
-           timeout=1200), f"c_metadata {mode}")
+           env=environment(**YIELD), timeout=1200), f"c_metadata {mode}")
     path = os.path.join(work, f"{mode}.json")
     ok(run([omnio(), "phases", to, "-o", path], timeout=600), "omnio phases")
     with open(path, encoding="utf-8") as file:
@@ -54,7 +56,7 @@ def traced(work, directory, mode, items):
 def estimated(work, directory, model):
     results = os.path.join(work, "results.json")
     ok(run([*mpirun(RANKS), os.environ["OMNIO_TEST_PHASE_RUN"], model, "--target", directory, "-o", results],
-           timeout=1200), "omnio-phase-run")
+           env=environment(**YIELD), timeout=1200), "omnio-phase-run")
     document = json.loads(ok(run([omnio(), "estimate", model, results, "--json"]), "omnio estimate").out)
     return document["total"]["time_io_s"]["median"], document["whole"]["differences"]
 
@@ -70,7 +72,7 @@ def measureAll(options, work, memory, places):
     os.makedirs(kept, exist_ok=True)
     for mode in options.mode or MODES:
         for name, place in places.items():
-            items = PLACES[name][1]
+            items = max(round(PLACES[name][1] * options.items), 1)
             model, _ = traced(kept, memory.path, mode, items)
             times, estimates, differences = [], [], 0
             for _ in range(options.runs):
@@ -89,6 +91,7 @@ def main():
     parser.add_argument("--target", action="append", choices=list(PLACES))
     parser.add_argument("--mode", action="append", choices=MODES)
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--items", type=float, default=1, help="times the usual number")
     parser.add_argument("--build", type=os.path.abspath, default=os.path.join(TOP, "build", "release"))
     words = parser.parse_args()
     for name, *path in (("OMNIO_TEST_PROGRAMS", "tests", "programs"),

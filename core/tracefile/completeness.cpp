@@ -263,31 +263,44 @@ const EndedProcess* endBySystemCall(const Trace& trace, const Process& process) 
     return other.pid == process.pid && other.host == host;
   });
   return process.life == Life::kKilled && end != trace.ended().end() && end->signal == 0 ? &*end
-                                                                                          : nullptr;
+                                                                                         : nullptr;
 }
 
-// Whether a process that did not say its end was in no call then whose effects could be missing:
-// its rings, which were read or collected, have all that it did. Python's pools of processes end
-// so.
-bool endedBetweenCalls(const Trace& trace, const Process& process) {
-  return process.life == Life::kKilled && !process.info.text(info::kEndedBetweenCalls).empty() &&
-         process.info.text(info::kEndedInCall).empty() &&
-         endBySystemCall(trace, process) == nullptr;
+// The processes that a signal ended between two calls: their rings, which were read or collected,
+// have all that they did. Python's pools of processes end their workers so. Those whose parent is
+// not in the trace, or was killed too, are not among them: a rank, or a program as a whole, that
+// was killed did not do what it was to do.
+std::set<const Process*> endedBetweenCalls(const Trace& trace) {
+  const auto node = [](const Process& process) {
+    return process.info.text(info::kBoot) + process.info.text(info::kPidNamespace);
+  };
+  std::set<std::pair<std::string, std::uint64_t>> living;
+  for (const auto& process : trace.processes()) {
+    if (process->life != Life::kKilled) living.emplace(node(*process), process->pid);
+  }
+  std::set<const Process*> ended;
+  for (const auto& process : trace.processes()) {
+    const ProcessInfo& facts = process->info;
+    if (process->life == Life::kKilled && !facts.text(info::kEndedBetweenCalls).empty() &&
+        facts.text(info::kEndedInCall).empty() && endBySystemCall(trace, *process) == nullptr &&
+        living.contains({node(*process), facts.number(info::kParent).value_or(0)})) {
+      ended.insert(process.get());
+    }
+  }
+  return ended;
 }
 
-void noteKilled(const Trace& trace, Wholeness& result) {
-  const auto& processes = trace.processes();
-  const auto count = static_cast<std::uint64_t>(std::ranges::count_if(
-      processes, [&](const auto& process) { return endedBetweenCalls(trace, *process); }));
+void noteKilled(const Trace& trace, std::size_t count, Wholeness& result) {
   if (count == 0) return;
   result.notes.push_back(fmt::format(
       "{} of {} {} ended by a signal, or in a way that the tracer does not see, between two calls: "
       "all that {} did until then is in the trace",
-      count, base::counted(processes.size(), "process", "processes"), count == 1 ? "was" : "were",
-      count == 1 ? "it" : "they"));
+      count, base::counted(trace.processes().size(), "process", "processes"),
+      count == 1 ? "was" : "were", count == 1 ? "it" : "they"));
 }
 
-void checkLife(const Trace& trace, const Process& process, Wholeness& result) {
+void checkLife(const Trace& trace, const Process& process, bool has_ended_between_calls,
+               Wholeness& result) {
   const auto because = [&](std::string_view what) {
     result.reasons.push_back(fmt::format("{} {}", process.name(), what));
   };
@@ -299,7 +312,7 @@ void checkLife(const Trace& trace, const Process& process, Wholeness& result) {
   if (const EndedProcess* const end = endBySystemCall(trace, process)) {
     because(end->endSentence());
   } else if (const std::string_view why = base::wordOf(kUnfinished, process.life);
-             !why.empty() && !endedBetweenCalls(trace, process)) {
+             !why.empty() && !has_ended_between_calls) {
     because(why);
   }
   if (process.container.empty()) because("could not create its file in the trace directory");
@@ -481,6 +494,7 @@ Wholeness assess(const Trace& trace) {
   Wholeness result;
   checkRanks(trace, result);
   checkRefusedImages(trace, result);
+  const std::set<const Process*> ended = endedBetweenCalls(trace);
   for (const auto& process : trace.processes()) {
     ++result.processes;
     result.stalled_ns += process->info.number(wire::info::kStalled).value_or(0);
@@ -488,7 +502,7 @@ Wholeness assess(const Trace& trace) {
     if (!process->info.text(wire::info::kStacksShortened).empty()) {
       ++result.processes_with_short_stacks;
     }
-    checkLife(trace, *process, result);
+    checkLife(trace, *process, ended.contains(process.get()), result);
     const std::uint64_t missing = countEvents(*process, result);
     checkFile(*process, missing, result);
   }
@@ -511,7 +525,7 @@ Wholeness assess(const Trace& trace) {
   checkUnseenWays(trace, result);
   result.whole = result.reasons.empty();
   noteStops(trace, result);
-  noteKilled(trace, result);
+  noteKilled(trace, ended.size(), result);
   noteLeftOut(trace, result);
   noteRefusedSettings(trace, result);
   return result;

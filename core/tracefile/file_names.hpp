@@ -2,11 +2,12 @@
 // themselves or with a directory above them.
 //
 // What the kernel says decides: the inode that each open found. Two names are one file where their
-// opens found one inode on one node and no name of it was removed (an inode that is free is soon
-// that of another file), or where a link or rename that was recorded made the one of the other. A
-// name that led to several inodes is a file of its own: which of them a call by that name was on is
-// not told apart. So files that are one may be taken for two, and never two for one, unless a file
-// was removed by what is not in the trace.
+// opens found one inode and a link or rename that was recorded made the one of the other, or where
+// they found it on one node and no name of it was ever renamed, replaced or removed: an inode that
+// is free is soon that of another file. A name that led to several inodes, or that several others
+// were renamed to, is a file of its own: which of them a call by that name was on is not told
+// apart. So files that are one may be taken for two, and never two for one, unless a file was
+// removed by what is not in the trace.
 #pragma once
 
 #include <cstdint>
@@ -41,8 +42,7 @@ class FileNames {
     std::uint64_t device = 0;
     std::uint64_t node = 0;    // the one of the first open
     bool has_several = false;  // inodes
-    bool was_removed = false;  // or replaced by a rename
-    bool was_renamed = false;  // to another name
+    bool was_removed = false;
     bool isOfOneFile() const { return inode != 0 && !has_several; }
   };
   struct Made {
@@ -52,11 +52,14 @@ class FileNames {
     auto operator<=>(const Made&) const = default;
   };
   class Classes;
+  class Renames;
 
   Name& of(event::FileId file);
   const Name& known(event::FileId file) const;
   std::uint64_t nodeOf(const Process& process);
   void takeNames(const event::Event& event);
+  void joinMade(const Renames& renames, Classes& classes) const;
+  void joinStable(const Renames& renames, Classes& classes) const;
 
   event::PathTable& paths_;
   std::vector<Name> names_;  // by number of the path

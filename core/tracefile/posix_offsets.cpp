@@ -89,6 +89,9 @@ std::shared_ptr<PosixOffsets::File> PosixOffsets::behind(const event::Handle& ha
   if (!is_made && of_name && of_name->inode == inode) return of_name;
   std::weak_ptr<File>& known = by_inode_[inode];
   std::shared_ptr<File> file = is_made ? nullptr : known.lock();
+  // It was shorter when it was opened: another process has removed the file whose inode that was.
+  const std::int64_t size = handle.definition.size;
+  if (file && size != wire::kUnknownSize && size < file->size.bytes) file.reset();
   // One whose inode is not known was found by its name alone.
   if (!file && of_name && of_name->inode.number == 0) file = of_name;
   if (!file) file = std::make_shared<File>();

@@ -90,7 +90,8 @@ constexpr std::string_view patternAt(std::string_view patterns, std::size_t plac
       ++i;
     } else if (i >= patterns.size() || patterns[i] == ':') {
       const std::size_t end = i < patterns.size() ? i : patterns.size();
-      if (place == 0 || end == patterns.size()) return patterns.substr(begin, end - begin);
+      // No substr(), which may throw.
+      if (place == 0 || end == patterns.size()) return {patterns.data() + begin, end - begin};
       --place;
       begin = i + 1;
     }

@@ -34,8 +34,9 @@ void putParameters(base::JsonWriter& json, const PhaseTest& test) {
     flag("collective", test.collective);
     flag("randomOffset", test.random);
     flag("fsync", test.fsync);
-    json.put("transferSize", test.request_bytes);
-    json.put("blockSize", test.block_bytes);
+    // Metadata has none, and IOR's are never 0.
+    if (test.request_bytes > 0) json.put("transferSize", test.request_bytes);
+    if (test.block_bytes > 0) json.put("blockSize", test.block_bytes);
     json.put("segmentCount", 1);
     json.put("coldReads", test.cold);
     if (test.beyond_cache_turns > 0) json.put("beyondCache", test.beyond_cache_turns);

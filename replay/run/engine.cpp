@@ -57,11 +57,10 @@ bool differs(const Instruction& instruction, const Outcome& outcome) {
   if (outcome.substitute == Substitute::kFoundLink) return false;
   if (outcome.substitute == Substitute::kForeignLine) return false;
   if (outcome.substitute == Substitute::kScan && outcome.failed == was_failed) return false;
-  return !isSameResult(calls::kTable[op.row],
-                       {.failed = was_failed,
-                        .result = op.result,
-                        .at_least = (op.flags & kOpAtLeast) != 0},
-                       {.failed = outcome.failed, .result = outcome.result});
+  return !isSameResult(
+      calls::kTable[op.row],
+      {.failed = was_failed, .result = op.result, .at_least = (op.flags & kOpAtLeast) != 0},
+      {.failed = outcome.failed, .result = outcome.result});
 }
 
 // The wait's flag of that number, in this pass of the operation.

@@ -109,15 +109,17 @@ def replaying(checks, work, what, *options, kill=Marked.kill, **more):
 
 
 def whileReading(checks, work):
-    path = os.path.join(work, "endless.json")
-    os.mkfifo(path)
-    run = Marked([omnio(), "replay", path, "--target", os.path.join(work, "none"), "-o",
-                  os.path.join(work, "none.replay")])
-    # It has the schedule open, and waits for its text.
-    end = os.open(path, os.O_WRONLY)
+    """Before anything is started."""
+    events = [opened("out", 0)]
+    for at in range(200_000):
+        events.append({"command": "pwrite64", "fd": 0, "count": 8, "offset": 8 * at, "result": 8})
+    path = write(os.path.join(work, "large.json"), schedule([file("out")], [[*events, closed(0)]]))
+    output = os.path.join(work, "large.replay")
+    run = Marked([omnio(), "replay", path, "--target", os.path.join(work, "large"), "-o", output])
+    began = os.path.join(output, "replay-programs", "thread.0")
+    checks.that(waitUntil(lambda: os.path.exists(began)), "reading: has begun")
     run.kill()
     nothingLeft(checks, "reading", run)
-    os.close(end)
 
 
 def whilePreparing(checks, work):
@@ -166,7 +168,7 @@ def ofTheLauncher(checks, work):
 
 
 def ofRanksAlone(checks, work):
-    """omnio-replay and omnio-phase-run, started by a launcher that is killed."""
+    """omnio-replay, started by a launcher that is killed."""
     replayer = os.path.join(os.path.dirname(omnio()), "..", "replay", "omnio-replay")
     target = emptied(os.path.join(work, "target"))
     run = Marked([*mpirun(RANKS), replayer, slowSchedule(work), "--target", target, "-o",
@@ -174,16 +176,6 @@ def ofRanksAlone(checks, work):
     checks.that(waitUntil(lambda: begun(target)), "omnio-replay: the ranks have begun")
     run.kill()
     nothingLeft(checks, "omnio-replay", run)
-    runner = os.path.join(os.path.dirname(omnio()), "..", "ior_bridge", "omnio-phase-run")
-    fifo = os.path.join(work, "model.json")
-    os.mkfifo(fifo)
-    run = Marked([*mpirun(RANKS), runner, fifo, "--target", target])
-    end = os.open(fifo, os.O_WRONLY)  # they wait for its text
-    checks.that(waitUntil(lambda: sum("omnio-phase-run" in words for words in run.all().values()) > RANKS),
-                "omnio-phase-run: the ranks have begun")
-    run.kill()
-    nothingLeft(checks, "omnio-phase-run", run)
-    os.close(end)
 
 
 def whileCalibrating(checks, work):

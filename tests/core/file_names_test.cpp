@@ -153,6 +153,39 @@ TEST(FileNames, AnInodeThatComesAgainByWayOfATemporaryName) {
   EXPECT_EQ(seen.joined(), "/temporary=/2");
 }
 
+// As programs replace a file: two inodes by turns.
+TEST(FileNames, TemporaryNamesOfAFileThatIsReplacedAreFiles) {
+  Seen seen;
+  seen.open("/t1", 1);
+  seen.call("rename", "/t1", "/state");
+  seen.open("/t2", 2);
+  seen.call("rename", "/t2", "/state");
+  seen.open("/t3", 1);
+  seen.call("rename", "/t3", "/state");
+  seen.open("/state", 1);
+  EXPECT_EQ(seen.joined(), "");
+}
+
+TEST(FileNames, AnInodeThatAnotherProcessHasFreed) {
+  Seen seen;
+  Seen other;
+  other.open("/index.lock", 2);
+  other.call("rename", "/index.lock", "/index");
+  seen.open("/index", 1);
+  seen.open("/message", 1);
+  seen.add(other);
+  EXPECT_EQ(seen.joined(), "");
+}
+
+TEST(FileNames, WhatIsRemovedFromARenamedDirectory) {
+  Seen seen;
+  seen.open("/old/a", 1);
+  seen.call("rename", "/old", "/new");
+  seen.call("unlink", "/new/a");
+  seen.open("/b", 1);
+  EXPECT_EQ(seen.joined(), "");
+}
+
 TEST(FileNames, ExchangedNamesAreTwoFiles) {
   Seen seen;
   seen.open("/a", 1);

@@ -145,6 +145,7 @@ TEST_F(PosixOffsetsOf, AnInodeThatIsUsedAgainIsANewFile) {
   make("/a", 1, 10);
   names("unlink", "/a");
   EXPECT_EQ(append("/b", 1, 5), "0+?");
+  EXPECT_EQ(write(open("/e", 1, O_WRONLY | O_CREAT | O_APPEND, 0), 5), "0+?");
   make("/c", 3, 10);
   const event::Handle made = open("/d", 3, O_WRONLY | O_CREAT | O_EXCL | O_APPEND);
   EXPECT_EQ(write(made, 5), "0+");

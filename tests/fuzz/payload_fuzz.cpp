@@ -39,7 +39,8 @@ void makeSchedule(const tracefile::Trace& trace, const std::filesystem::path& sc
   ScheduleCounter counter;
   // Calls that no program could have made (a stream opened with no known mode) are refused there.
   const auto read = model::readSchedule(schedule, counter);
-  require(read ? counter.calls() == made->events : !read.failure().sentence.empty());
+  // Steps that make what no call of the trace made are calls too.
+  require(read ? counter.calls() >= made->events : !read.failure().sentence.empty());
   std::filesystem::remove(schedule);
 }
 

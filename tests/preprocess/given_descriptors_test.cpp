@@ -16,7 +16,7 @@ TEST_F(GivenDescriptors, AShellsRedirectionToAFileOfTheRunIsAnOpen) {
       .data("write", 10200, 10300, 1, 10)
       .close(10400, 10500, 1);
   Thread second(token(0) + kChild);
-  second.given("/run/out", 1, wire::Origin::kInherited, 0, O_WRONLY)
+  second.given("/run/out", 1, wire::Origin::kInherited, 0, O_WRONLY, 0)
       .data("write", 20000, 20100, 1, 5);
   save(0, 1, {&maker});
   save(0, 1, {&second}, kChild);
@@ -26,9 +26,44 @@ TEST_F(GivenDescriptors, AShellsRedirectionToAFileOfTheRunIsAnOpen) {
   ASSERT_EQ(events.size(), 2U);
   EXPECT_EQ(events[0].step, model::Step::kCall);
   EXPECT_EQ(events[0].row->name, "open64");
-  EXPECT_EQ(events[0].arguments[1], O_WRONLY | O_CREAT | O_TRUNC);
+  EXPECT_EQ(events[0].arguments[1], O_WRONLY | O_TRUNC);
   EXPECT_FALSE(events[0].after.empty());
   EXPECT_EQ(events[1].fd, events[0].new_fd);
+}
+
+TEST_F(GivenDescriptors, AnOpenThatIsMadeUpTakesNoBytesAway) {
+  Thread maker(token(0));
+  maker.open(10000, 10100, "/run/out", O_WRONLY | O_CREAT | O_TRUNC, 1)
+      .data("write", 10200, 10300, 1, 10)
+      .close(10400, 10500, 1);
+  Thread second(token(0) + kChild);
+  second.given("/run/out", 1, wire::Origin::kInherited, 0, O_WRONLY, 10)
+      .data("write", 20000, 20100, 1, 5);
+  save(0, 1, {&maker});
+  save(0, 1, {&second}, kChild);
+  EXPECT_EQ(schedule().threads.at(1).at(0).arguments[1], O_WRONLY);
+}
+
+TEST_F(GivenDescriptors, WhatNothingMadeInADirectoryOfTheRunIsMadeBeforeItIsFound) {
+  Thread maker(token(0));
+  maker.onPath("mkdir", 10000, 10100, "/run/dir");
+  Thread second(token(0) + kChild);
+  second.open(20000, 20100, "/run/dir/new", O_RDONLY, 1, 3).data("read", 20200, 20300, 1, 3);
+  save(0, 1, {&maker});
+  save(0, 1, {&second}, kChild);
+  const Kept kept = schedule();
+  EXPECT_FALSE(kept.files.at("dir/new").exists);
+  EXPECT_FALSE(kept.files.at("dir").exists);
+  const auto& events = kept.threads.at(1);
+  ASSERT_EQ(events.size(), 5U);
+  EXPECT_EQ(events[0].row->name, "open64");
+  EXPECT_EQ(events[0].arguments[1], O_WRONLY | O_CREAT);
+  EXPECT_EQ(idsOf(events[0]), std::vector<std::uint64_t>{kept.threads.at(0).at(0).id});
+  EXPECT_EQ(events[1].row->name, "pwrite64");
+  EXPECT_EQ(events[1].result, 3);
+  EXPECT_EQ(events[2].row->name, "close");
+  EXPECT_EQ(events[2].fd, events[0].new_fd);
+  EXPECT_EQ(events[3].row->name, "open");
 }
 
 TEST_F(GivenDescriptors, WhatIsGivenInADirectoryOfTheRunIsMadeThere) {

@@ -341,8 +341,10 @@ TEST(StatsReport, MpiIoCountsTheBytesThatWereWrittenAndGot) {
     chunk.event(test::numberOf(symbol), spec);
   };
   event("MPI_File_open", {.arguments = {1, 9, 4, 1}});
-  event("MPI_File_write_at_all", {.arguments = {1, 5, 400, 2}, .request = 400});
+  // What is called within a call comes before it.
   event("pwrite", {.arguments = {1, 0, 1600, 0}, .request = 1600, .result = 1600, .depth = 1});
+  now -= 1000;
+  event("MPI_File_write_at_all", {.arguments = {1, 5, 400, 2}, .request = 400});
   event("PMPI_File_write",
         {.arguments = {1, 400, 3}, .request = 400, .result = 36, .failed = true});
   event("MPI_File_read", {.arguments = {1, 400, 250, 4}, .request = 400});

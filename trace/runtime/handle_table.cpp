@@ -656,7 +656,8 @@ Filter followName(int dirfd, const char* name, bool stays_at_link, wire::PathPar
     char* const place = placeToFollow();
     std::memcpy(place, words.data(), slash);
     place[slash] = '\0';
-    last = words.substr(slash + 1);
+    last = words;
+    last.remove_prefix(slash + 1);  // substr() may throw: libstdc++
     fd = rawSyscall(SYS_openat, dirfd, address(place), O_PATH | O_CLOEXEC);
   }
   if (fd < 0) return filter;

@@ -69,13 +69,15 @@ Definitions definitionsOfTracer() {
   return found;
 }
 
-constexpr std::string_view kLaunchers[] = {
-    "mpirun", "mpirun.openmpi", "mpirun.mpich", "mpiexec", "mpiexec.openmpi", "mpiexec.mpich",
-    "mpiexec.hydra", "hydra_pmi_proxy", "orterun", "orted", "prterun", "prted", "prte",
-    "slurmstepd", "palsd"};
+constexpr std::string_view kLaunchers[] = {"mpirun",        "mpirun.openmpi",  "mpirun.mpich",
+                                           "mpiexec",       "mpiexec.openmpi", "mpiexec.mpich",
+                                           "mpiexec.hydra", "hydra_pmi_proxy", "orterun",
+                                           "orted",         "prterun",         "prted",
+                                           "prte",          "slurmstepd",      "palsd"};
 
-// Whether an `omnio trace` of its own started this rank, and not one that started the launcher: that
-// launcher's processes have the variables already, with the libraries that are preloaded for them.
+// Whether an `omnio trace` of its own started this rank, and not one that started the launcher:
+// that launcher's processes have the variables already, with the libraries that are preloaded for
+// them.
 bool isTracedAlone() {
   auto pid = static_cast<std::uint64_t>(rawSyscall(SYS_getppid));
   constexpr int kMostAncestors = 16;
@@ -90,13 +92,16 @@ bool isTracedAlone() {
     const std::size_t close = text.rfind(')');
     constexpr std::size_t kToParent = 4;
     if (open >= close || close + kToParent >= text.size()) return true;
-    const std::string_view name = text.substr(open + 1, close - open - 1);
+    // No substr(), which may throw: that would take in the C++ library.
+    const std::string_view name(text.data() + open + 1, close - open - 1);
     if (name == "omnio") return true;
     for (const std::string_view launcher : kLaunchers) {
       if (name == launcher) return false;
     }
-    const std::string_view rest = text.substr(close + kToParent);
-    pid = wire::parseDigits(rest.substr(0, rest.find(' '))).value_or(0);
+    std::string_view parent = text;
+    parent.remove_prefix(close + kToParent);
+    parent.remove_suffix(parent.size() - std::min(parent.find(' '), parent.size()));
+    pid = wire::parseDigits(parent).value_or(0);
   }
   return true;
 }
