@@ -238,6 +238,17 @@ def run(command, cwd=None, env=None, stdin=b"", timeout=240):
                   time.monotonic() - started)
 
 
+def until(condition, what, seconds=240):
+    """What `condition` returns as soon as that is true of it: a busy machine takes its time, and one
+    on which it does not become true fails the test."""
+    deadline = time.monotonic() + seconds
+    while not (result := condition()):
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"not within {seconds} s: {what}")
+        time.sleep(0.002)
+    return result
+
+
 def trace(directory, command, flavour=None, options=(), **more):
     words = [omnio(), "trace", "-o", directory]
     words += ["--flavour", flavour] if flavour else []

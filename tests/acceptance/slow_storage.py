@@ -10,6 +10,8 @@ import devices
 from omnio_testing import (emptied, endingSignalsHeld, environment, needRoot, program, quietDeath,
                            run, skipTest)
 
+LIMIT_S = 200  # for what takes moments on a quiet machine
+
 
 def needSlowStorage():
     """Skips the test where slowfs cannot run."""
@@ -25,13 +27,17 @@ def needSlowStorage():
 class SlowStorage:
     """Below `work` are the mount point and the backing directory, which is a fresh tmpfs unless
     `backing` names a directory. `options` are those of slowfs. `path` is a directory for any user.
+
+    With `control` requests can be held, so that a test needs no clock to know what happens while
+    storage does not answer: hold(), let(), go() and held().
     """
 
-    def __init__(self, work, *options, name="slow", backing=None):
+    def __init__(self, work, *options, name="slow", backing=None, control=False):
         self.path = os.path.join(work, f"{name}.mount")
         self.backing = backing or os.path.join(work, f"{name}.backing")
         self._own_tmpfs = backing is None
-        self._options = [str(option) for option in options]
+        self._options = [str(option) for option in options] + ["--control"] * control
+        self._control = control
         self._process = None
         self._last_counts = None
 
@@ -57,18 +63,40 @@ class SlowStorage:
             return json.loads(self._process.stdout.readline())
         return self._last_counts
 
+    def hold(self, of):
+        """Requests of a class ("read", "write", "metadata", "sync") wait from now on."""
+        return self._command(f"hold {of}")
+
+    def let(self, requests=1):
+        """Those that wait longest go on."""
+        return self._command(f"let {requests}")
+
+    def go(self):
+        """All that wait go on, and later ones do not wait."""
+        return self._command("go")
+
+    def held(self):
+        """The threads whose requests wait, in the order of their arrival."""
+        return self._command("held")
+
+    def _command(self, line):
+        self._process.stdin.write(f"{line}\n".encode())
+        self._process.stdin.flush()
+        return json.loads(self._process.stdout.readline())["held"]
+
     def stop(self):
         """Ends slowfs in place of unmounting, and returns its status."""
         self._process.terminate()
-        return self._process.wait(timeout=30)
+        return self._process.wait(timeout=LIMIT_S)
 
     def _start(self):
         command = [program("slowfs"), self.backing, self.path, *self._options]
         with endingSignalsHeld():
             self._process = subprocess.Popen(
-                command, env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                command, env=environment(),
+                stdin=subprocess.PIPE if self._control else subprocess.DEVNULL, stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE, preexec_fn=quietDeath)
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + LIMIT_S
         while not os.path.ismount(self.path):
             if self._process.poll() is not None or time.monotonic() > deadline:
                 self._process.kill()
@@ -77,12 +105,15 @@ class SlowStorage:
 
     def _end(self):
         if self._process is not None and self._process.returncode is None:
+            if self._control:  # whoever waits goes on
+                self._process.stdin.close()
+                self._process.stdin = None
             # A process that was just told to end may have a file open still.
-            deadline = time.monotonic() + 20
+            deadline = time.monotonic() + LIMIT_S
             while run(["umount", self.path]).status != 0 and time.monotonic() < deadline:
                 time.sleep(0.1)
             try:
-                out, err = self._process.communicate(timeout=30)
+                out, err = self._process.communicate(timeout=LIMIT_S)
             except subprocess.TimeoutExpired:
                 run(["umount", "-l", self.path])
                 self._process.kill()

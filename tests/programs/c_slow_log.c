@@ -6,6 +6,10 @@
 // each offset below CALLS in an order that no predictor shortens: the number of bytes that are 'x'
 // is the number of writes. PACE_NS is the time from one call to the next, on average over 64 calls.
 //
+// With MEETINGS in the environment, which names a directory with the pipes `said` and `heard`, the
+// program says that it begins, and that all threads have made their calls, each with a byte to
+// `said`, and goes on when there is a byte for it in `heard`.
+//
 // With steps there is one thread, which makes CALLS writes to another new file after each step:
 //   fork      a child makes CALLS writes to a file of its own and ends
 //   exec      goes on in a new image of this program
@@ -15,13 +19,14 @@
 //   newuser   unshare(CLONE_NEWUSER), which the system refuses to a process with two threads
 // Prints each step with its errno, 0 where it succeeded.
 //
-// Prints what it did on standard output, and on standard error what it measured:
+// Prints what it did on standard output, and on standard error what it measured, to be looked at:
 //   times: calls=N over_5ms=N over_20ms=N longest_us=A,B,C,D,E stalled_us=N elapsed_us=N
 // `stalled_us` is the time in calls of 5 ms or more, in the thread that has most of it.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -43,6 +48,8 @@ struct Times {
 };
 
 static struct Times all;
+static int threads_to_meet;
+static atomic_int threads_done, goes_on;
 
 static int64_t nowNs(void) {
   struct timespec now;
@@ -54,6 +61,32 @@ static void sleepUntil(int64_t due_ns) {
   const struct timespec due = {due_ns / 1000000000, due_ns % 1000000000};
   while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL) == EINTR) {
   }
+}
+
+// By raw system calls, which are not recorded.
+static int pipeNamed(const char* name, int flags) {
+  PATH(path, getenv("MEETINGS"), name);
+  const int result = (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC);
+  CHECK(result >= 0);
+  return result;
+}
+
+static void meet(void) {
+  if (getenv("MEETINGS") == NULL) return;
+  const int said = pipeNamed("said", O_WRONLY), heard = pipeNamed("heard", O_RDONLY);
+  char byte = 'x';
+  CHECK(syscall(SYS_write, said, &byte, 1) == 1 && syscall(SYS_read, heard, &byte, 1) == 1);
+  CHECK(syscall(SYS_close, said) == 0 && syscall(SYS_close, heard) == 0);
+}
+
+// Threads that wait for each other by the C library would make events of their own.
+static void meetWithAllThreads(void) {
+  if (getenv("MEETINGS") == NULL || threads_to_meet == 0) return;
+  if (atomic_fetch_add(&threads_done, 1) + 1 == threads_to_meet) {
+    meet();
+    atomic_store(&goes_on, 1);
+  }
+  while (!atomic_load(&goes_on)) sleepUntil(nowNs() + 1000000);
 }
 
 static void takeLongest(struct Times* times, int64_t duration_ns) {
@@ -109,6 +142,7 @@ static struct Times writeAll(const char* name) {
     CHECK(pwrite(fd, "x", 1, offset) == 1);
     takeCall(&times, nowNs() - before);
   }
+  meetWithAllThreads();
   CHECK(close(fd) == 0);
   return times;
 }
@@ -217,6 +251,8 @@ int main(int argc, char** argv) {
     return 0;
   }
   const int64_t began_ns = nowNs();
+  threads_to_meet = threads;
+  meet();
   static struct Writer writers[kMostThreads];
   for (int i = 0; i < threads; ++i) writers[i].number = i;
   for (int i = 1; i < threads; ++i) {

@@ -14,10 +14,12 @@ std::string microseconds(std::int64_t duration_ns) {
 
 }  // namespace
 
-void Counts::begins(std::int64_t now_ns) {
+void Counts::begins(Kind kind, std::int64_t now_ns) {
   const std::lock_guard lock(mutex_);
   // A turn begins when the one before was to end, which may be some time before its reply.
   if (in_service_++ == 0) busy_since_ns_ = std::max(now_ns, busy_until_ns_);
+  if (classOf(kind) == RequestClass::Unpaced) return;
+  most_paced_in_service_ = std::max(most_paced_in_service_, ++paced_in_service_);
 }
 
 void Counts::ends(const Served& served) {
@@ -30,6 +32,7 @@ void Counts::ends(const Served& served) {
   if (served.kind == Kind::Read) bytes_read_ += served.bytes;
   if (served.kind == Kind::Write) bytes_written_ += served.bytes;
   busy_until_ns_ = std::max(busy_until_ns_, served.end_ns);
+  if (classOf(served.kind) != RequestClass::Unpaced) --paced_in_service_;
   if (--in_service_ == 0) busy_ns_ += busy_until_ns_ - busy_since_ns_;
   if (served.overran) {
     ++overrun_;
@@ -67,6 +70,7 @@ std::string Counts::json() const {
          service + "}, \"planned_us\": {" + planned +
          "}, \"bytes_read\": " + std::to_string(bytes_read_) +
          ", \"bytes_written\": " + std::to_string(bytes_written_) +
+         ", \"most_at_once\": " + std::to_string(most_paced_in_service_) +
          ", \"busy_us\": " + microseconds(busy_ns_) +
          ", \"late_us\": {\"median\": " + std::to_string(microsecondsLate(50)) +
          ", \"percentile_99\": " + std::to_string(microsecondsLate(99)) +

@@ -27,7 +27,7 @@ struct Served {
 class Counts {
  public:
   // Between the two calls the file system is busy.
-  void begins(std::int64_t now_ns);
+  void begins(Kind kind, std::int64_t now_ns);
   void ends(const Served& served);
 
   // One line of JSON without its end.
@@ -46,6 +46,8 @@ class Counts {
   std::uint64_t bytes_read_ = 0;
   std::uint64_t bytes_written_ = 0;
   std::uint64_t in_service_ = 0;
+  std::uint64_t paced_in_service_ = 0;
+  std::uint64_t most_paced_in_service_ = 0;
   std::int64_t busy_since_ns_ = 0;
   std::int64_t busy_until_ns_ = 0;  // of the last request before
   std::int64_t busy_ns_ = 0;

@@ -77,7 +77,7 @@ void takePrivilegeBits(fuse_req_t request, int file) {
 // Serves a request whose reply is an error or nothing. `call` returns what a system call does.
 template <class Call>
 void serve(fuse_req_t request, Kind kind, const Call& call) {
-  Service service(systemOf(request).pace, kind);
+  Service service(systemOf(request).pace, kind, fuse_req_ctx(request)->pid);
   const int planned = service.plannedError();
   const int error = planned != 0 ? planned : errorOf(call());
   service.waitForReply(error);
@@ -87,7 +87,7 @@ void serve(fuse_req_t request, Kind kind, const Call& call) {
 // Serves a request whose reply is a file of the node table.
 template <class Find>
 void serveEntry(fuse_req_t request, Kind kind, const Find& find) {
-  Service service(systemOf(request).pace, kind);
+  Service service(systemOf(request).pace, kind, fuse_req_ctx(request)->pid);
   NodeTable::Found found;
   found.error = service.plannedError();
   if (found.error == 0) found = find();
@@ -156,7 +156,7 @@ void forgetMany(fuse_req_t request, std::size_t count, fuse_forget_data* forgott
 // The attributes of a node, after `change` has returned what a system call does.
 template <class Change>
 void serveAttributes(fuse_req_t request, Kind kind, fuse_ino_t id, const Change& change) {
-  Service service(systemOf(request).pace, kind);
+  Service service(systemOf(request).pace, kind, fuse_req_ctx(request)->pid);
   struct stat status = {};
   int error = service.plannedError();
   if (error == 0) error = errorOf(change());
@@ -208,7 +208,7 @@ void setattr(fuse_req_t request, fuse_ino_t id, struct stat* wanted, int to_set,
 }
 
 void readLink(fuse_req_t request, fuse_ino_t id) {
-  Service service(systemOf(request).pace, Kind::ReadLink);
+  Service service(systemOf(request).pace, Kind::ReadLink, fuse_req_ctx(request)->pid);
   char target[PATH_MAX + 1];
   int error = service.plannedError();
   ssize_t length = 0;
@@ -279,7 +279,7 @@ OpenReply openReply(fuse_req_t request, int file) {
 }
 
 void open(fuse_req_t request, fuse_ino_t id, fuse_file_info* info) {
-  Service service(systemOf(request).pace, Kind::Open);
+  Service service(systemOf(request).pace, Kind::Open, fuse_req_ctx(request)->pid);
   Descriptor file;
   int error = service.plannedError();
   if (error == 0) {
@@ -300,7 +300,7 @@ void open(fuse_req_t request, fuse_ino_t id, fuse_file_info* info) {
 
 void create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode,
             fuse_file_info* info) {
-  Service service(systemOf(request).pace, Kind::Create);
+  Service service(systemOf(request).pace, Kind::Create, fuse_req_ctx(request)->pid);
   NodeTable& nodes = systemOf(request).nodes;
   NodeTable::Found found;
   Descriptor file;
@@ -327,7 +327,7 @@ void create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode
 }
 
 void read(fuse_req_t request, fuse_ino_t, std::size_t size, off_t offset, fuse_file_info* info) {
-  Service service(systemOf(request).pace, Kind::Read);
+  Service service(systemOf(request).pace, Kind::Read, fuse_req_ctx(request)->pid);
   thread_local std::vector<char> data;
   if (data.size() < size) data.resize(size);
   int error = service.plannedError();
@@ -347,7 +347,7 @@ void read(fuse_req_t request, fuse_ino_t, std::size_t size, off_t offset, fuse_f
 
 void write(fuse_req_t request, fuse_ino_t, const char* data, std::size_t size, off_t offset,
            fuse_file_info* info) {
-  Service service(systemOf(request).pace, Kind::Write);
+  Service service(systemOf(request).pace, Kind::Write, fuse_req_ctx(request)->pid);
   int error = service.plannedError();
   ssize_t put = 0;
   if (error == 0) {
@@ -389,7 +389,7 @@ void allocate(fuse_req_t request, fuse_ino_t, int mode, off_t offset, off_t leng
 }
 
 void seek(fuse_req_t request, fuse_ino_t, off_t offset, int whence, fuse_file_info* info) {
-  Service service(systemOf(request).pace, Kind::LSeek);
+  Service service(systemOf(request).pace, Kind::LSeek, fuse_req_ctx(request)->pid);
   int error = service.plannedError();
   // Data that the kernel has yet to write would be a hole here. Without this call the kernel takes
   // all of a file for data.
@@ -423,7 +423,7 @@ Folder& folderOf(const fuse_file_info* info) {
 }
 
 void openFolder(fuse_req_t request, fuse_ino_t id, fuse_file_info* info) {
-  Service service(systemOf(request).pace, Kind::OpenDir);
+  Service service(systemOf(request).pace, Kind::OpenDir, fuse_req_ctx(request)->pid);
   int error = service.plannedError();
   DIR* stream = nullptr;
   if (error == 0) {
@@ -474,7 +474,7 @@ int readEntries(fuse_req_t request, Folder& folder, off_t offset, std::size_t si
 
 void readFolder(fuse_req_t request, fuse_ino_t, std::size_t size, off_t offset,
                 fuse_file_info* info) {
-  Service service(systemOf(request).pace, Kind::ReadDir);
+  Service service(systemOf(request).pace, Kind::ReadDir, fuse_req_ctx(request)->pid);
   std::vector<char> data;
   int error = service.plannedError();
   if (error == 0) error = readEntries(request, folderOf(info), offset, size, data);
@@ -498,7 +498,7 @@ void syncFolder(fuse_req_t request, fuse_ino_t, int data_only, fuse_file_info* i
 }
 
 void statFs(fuse_req_t request, fuse_ino_t id) {
-  Service service(systemOf(request).pace, Kind::StatFs);
+  Service service(systemOf(request).pace, Kind::StatFs, fuse_req_ctx(request)->pid);
   struct statvfs state = {};
   int error = service.plannedError();
   if (error == 0) error = errorOf(fstatvfs(nodeFile(request, id), &state));
@@ -513,7 +513,7 @@ void statFs(fuse_req_t request, fuse_ino_t id) {
 // Extended attributes as bytes of at most `size`, or their length when `size` is 0.
 template <class Get>
 void serveXAttr(fuse_req_t request, Kind kind, std::size_t size, const Get& get) {
-  Service service(systemOf(request).pace, kind);
+  Service service(systemOf(request).pace, kind, fuse_req_ctx(request)->pid);
   std::vector<char> value(size);
   int error = service.plannedError();
   ssize_t length = 0;

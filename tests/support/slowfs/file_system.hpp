@@ -13,8 +13,8 @@ namespace slowfs {
 
 // The user data of a session with `operations()`; outlives the session.
 struct FileSystem {
-  FileSystem(const Options& its_options, Descriptor root, Counts& counts)
-      : options(its_options), nodes(std::move(root)), pace(its_options.pace, counts) {}
+  FileSystem(const Options& its_options, Descriptor root, Counts& counts, Gate& gate)
+      : options(its_options), nodes(std::move(root)), pace(its_options.pace, counts, gate) {}
 
   const Options options;
   NodeTable nodes;

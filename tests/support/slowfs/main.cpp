@@ -9,7 +9,9 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <iostream>
 #include <string>
 #include <thread>
 
@@ -64,6 +66,34 @@ class Printer {
   std::atomic<bool> ending_ = false;
   std::thread thread_;
 };
+
+bool obey(slowfs::Gate& gate, const std::string& command) {
+  const std::size_t space = command.find(' ');
+  const std::string verb = command.substr(0, space);
+  const std::string word = space == std::string::npos ? "" : command.substr(space + 1);
+  if (verb == "hold") {
+    const auto held = slowfs::classNamed(word);
+    if (!held) return false;
+    gate.hold(*held);
+  } else if (verb == "let") {
+    gate.let(std::strtoull(word.c_str(), nullptr, 10));
+  } else if (verb == "go") {
+    gate.open();
+  } else if (verb != "held") {
+    return false;
+  }
+  return true;
+}
+
+// On a thread that ends with the process: it waits for a line.
+void takeCommands(slowfs::Gate& gate) {
+  for (std::string line; std::getline(std::cin, line);) {
+    if (!obey(gate, line)) complain("'" + line + "' is not a command; --help lists them");
+    std::puts(gate.json().c_str());
+    std::fflush(stdout);
+  }
+  gate.open();
+}
 
 // Each file that the kernel knows needs a descriptor.
 void allowManyFiles() {
@@ -121,13 +151,24 @@ int run(const Options& options) {
   fuse_args args = FUSE_ARGS_INIT(3, arguments);
 
   slowfs::Counts counts;
-  slowfs::FileSystem system(options, std::move(root), counts);
+  // The thread that takes commands outlives all but the process.
+  static slowfs::Gate gate;
+  slowfs::FileSystem system(options, std::move(root), counts, gate);
   fuse_session* const session =
       fuse_session_new(&args, &slowfs::operations(), sizeof(fuse_lowlevel_ops), &system);
   if (session == nullptr) return complain("cannot make a FUSE session");
   int status = 0;
   {
     const Printer printer(counts, options.counts_file);
+    if (options.control) {
+      std::thread([] {
+        // As of Printer: the signals that end the session are not for this thread.
+        sigset_t signals;
+        sigfillset(&signals);
+        pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+        takeCommands(gate);
+      }).detach();
+    }
     status = serveUntilUnmounted(session, options);
   }
   fuse_session_destroy(session);

@@ -29,6 +29,7 @@ enum Option {
   kSpinUs,
   kRealTime,
   kCounts,
+  kControl,
   kHelp,
 };
 
@@ -49,6 +50,7 @@ const option kOptions[] = {
     {"spin-us", required_argument, nullptr, kSpinUs},
     {"real-time", no_argument, nullptr, kRealTime},
     {"counts", required_argument, nullptr, kCounts},
+    {"control", no_argument, nullptr, kControl},
     {"help", no_argument, nullptr, kHelp},
     {nullptr, 0, nullptr, 0},
 };
@@ -94,11 +96,8 @@ std::string upperCase(std::string text) {
 
 bool target(const std::string& text, Failure& failure) {
   if (text == "all") return true;
-  for (const ClassName& row : kClasses) {
-    if (text != row.name) continue;
-    failure.of_class = row.of;
-    return true;
-  }
+  failure.of_class = classNamed(text);
+  if (failure.of_class) return true;
   for (const KindRow& row : kKinds) {
     if (upperCase(text) != row.name || row.of == RequestClass::Unpaced) continue;
     failure.of_kind = row.kind;
@@ -232,6 +231,9 @@ struct Reader {
       case kCounts:
         options.counts_file = optarg;
         break;
+      case kControl:
+        options.control = true;
+        break;
       case kHelp:
         return Parsed::Help;
       default:
@@ -242,6 +244,13 @@ struct Reader {
 };
 
 }  // namespace
+
+std::optional<RequestClass> classNamed(std::string_view name) {
+  for (const ClassName& row : kClasses) {
+    if (name == row.name) return row.of;
+  }
+  return std::nullopt;
+}
 
 const char* const kUsage =
     R"(usage: slowfs BACKING MOUNT_POINT [OPTION...]
@@ -272,6 +281,15 @@ The kernel:
   --write-back     the kernel writes pages later; includes --cache
   --trust-callers  permissions are not checked; the check sends a GETATTR for each directory of a
                    path
+
+Control:
+  --control        reads commands from standard input, one a line, and answers each with a line of
+                   JSON on standard output that has the threads whose requests are held. Its end is
+                   like `go`.
+                     hold CLASS   requests of that class wait from now on
+                     let N        the N of them that wait longest go on
+                     go           all of them go on, and none is held from now on
+                     held         nothing but the answer
 
 Counts:
   --counts FILE    the newest counts replace FILE, in place of standard output

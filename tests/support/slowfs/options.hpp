@@ -1,7 +1,9 @@
 // The command line of slowfs.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "tests/support/slowfs/pace.hpp"
 
@@ -17,9 +19,13 @@ struct Options {
   bool write_back = false;
   bool check_permissions = true;
   bool real_time = false;
+  bool control = false;
 };
 
 extern const char* const kUsage;
+
+// A class of requests by its name on the command line: read, write, metadata or sync.
+std::optional<RequestClass> classNamed(std::string_view name);
 
 enum class Parsed { Run, Help, Wrong };
 

@@ -81,9 +81,10 @@ std::int64_t Channel::transfer(std::int64_t arrival_ns, std::uint64_t bytes) {
   return free_at_ns_;
 }
 
-Pace::Pace(const PaceOptions& options, Counts& counts)
+Pace::Pace(const PaceOptions& options, Counts& counts, Gate& gate)
     : options_(options),
       counts_(counts),
+      gate_(gate),
       channel_(options.bandwidth_bytes_per_ns),
       spinners_allowed_(spinnersAllowed()),
       calls_(options.failures.size()) {}
@@ -123,15 +124,18 @@ void Pace::sleepUntil(std::int64_t deadline_ns) {
   if (now() < deadline_ns) sleepThrough(deadline_ns);
 }
 
-Service::Service(Pace& pace, Kind kind)
+Service::Service(Pace& pace, Kind kind, pid_t caller)
     : pace_(pace),
       kind_(kind),
       paced_(classOf(kind) != RequestClass::Unpaced),
       begin_ns_(now()),
       planned_error_(0) {
   if (paced_ && pace_.options_.one_at_a_time) begin_ns_ = pace_.turns_.enter(begin_ns_);
-  pace_.counts_.begins(begin_ns_);
-  if (paced_) planned_error_ = pace_.plannedError(kind_);
+  pace_.counts_.begins(kind_, begin_ns_);
+  if (paced_) {
+    planned_error_ = pace_.plannedError(kind_);
+    pace_.gate_.pass(classOf(kind_), caller);
+  }
 }
 
 void Service::waitForReply(int error, std::uint64_t bytes) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tests/support/slowfs/counts.hpp"
+#include "tests/support/slowfs/gate.hpp"
 #include "tests/support/slowfs/requests.hpp"
 
 namespace slowfs {
@@ -67,7 +68,7 @@ class Channel {
 // Threads share one object, which outlives the services below.
 class Pace {
  public:
-  Pace(const PaceOptions& options, Counts& counts);
+  Pace(const PaceOptions& options, Counts& counts, Gate& gate);
 
  private:
   friend class Service;
@@ -78,6 +79,7 @@ class Pace {
 
   const PaceOptions options_;
   Counts& counts_;
+  Gate& gate_;
   Turns turns_;
   Channel channel_;
   const int spinners_allowed_;
@@ -89,7 +91,8 @@ class Pace {
 // One request on the thread that serves it, from its arrival until after the reply.
 class Service {
  public:
-  Service(Pace& pace, Kind kind);
+  // `caller` is the thread that asks.
+  Service(Pace& pace, Kind kind, pid_t caller);
   ~Service();
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
