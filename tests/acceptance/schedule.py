@@ -169,13 +169,15 @@ def checkMemory(checks, work):
 COMPUTING = """\
 import os, sys, time
 fd = os.open("file", os.O_WRONLY | os.O_CREAT, 0o644)
+began, used = time.monotonic(), time.thread_time()
 for _ in range(10):
     os.write(fd, b"x")
-    end = time.monotonic() + 0.03
     if sys.argv[1] == "sleeps":
         time.sleep(0.03)
-    while sys.argv[1] == "computes" and time.monotonic() < end:
+    end = time.thread_time() + 0.03
+    while sys.argv[1] == "computes" and time.thread_time() < end:
         pass
+print((time.thread_time() - used) / (time.monotonic() - began))
 """
 
 
@@ -189,16 +191,17 @@ def checkComputing(checks, work):
         result = trace(recorded, [sys.executable, "-c", COMPUTING, kind], options=only, cwd=directory)
         checks.equal(result.status, 0, f"a program that {kind}: {result.err!r}")
         checks.equal(run([omnio(), "preprocess", recorded, "-o", out]).status, 0, "preprocess")
-        return expanded(out)["ranks"][0]["threads"][0].get("computing")
+        return expanded(out)["ranks"][0]["threads"][0].get("computing"), float(result.out)
 
-    asleep = computing("sleeps")
+    asleep, _ = computing("sleeps")
     checks.that(asleep is not None and asleep < 0.2, f"asleep: {asleep}")
-    # Others may take the processor from it, and not each time.
+    # Others may take the processor from it, and not each time: the program says how much it had.
     for turn in range(5):
-        awake = computing("computes", turn)
-        if awake is None or awake > 0.3:
+        awake, had = computing("computes", turn)
+        checks.that(awake is not None and awake > asleep, f"computing: {awake}, asleep: {asleep}")
+        if had > 0.9:
+            checks.that(awake is not None and awake > 0.3, f"computing: {awake}, had {had}")
             break
-    checks.that(awake is not None and awake > 0.3, f"computing: {awake}")
 
 
 def checkRefused(checks, what, words, status=1, mentions=""):
