@@ -123,31 +123,36 @@ class Control:
         ready = os.path.join(emptied(os.path.join(self.work, "files")), "ready")
         script = ("import os, sys, time\n"
                   f"f = os.open({ready!r}, os.O_CREAT | os.O_WRONLY)\n"
-                  "deadline = time.time() + 20\n"
+                  "deadline = time.time() + 600\n"
                   "while os.fstat(f).st_size < 1000000 and time.time() < deadline:\n"
                   "    os.write(f, b'x' * 1000)\n"
                   "    time.sleep(0.001)\n"
                   f"    if os.path.exists({ready + '.end'!r}): break\n")
+        began = time.monotonic()
         with subprocess.Popen([omnio(), "trace", "-o", to, "--toggle-signal", "SIGUSR1", "--",
                                sys.executable, "-c", script], env=environment()) as process:
             self.waitFor(lambda: os.path.exists(ready) and os.path.getsize(ready) > 20000)
             process.send_signal(signal.SIGUSR1)
+            # A signal that comes before the first one was taken would be one with it.
+            size = os.path.getsize(ready)
+            self.waitFor(lambda: os.path.getsize(ready) > size + 20000)
             time.sleep(0.5)
             process.send_signal(signal.SIGUSR1)
             size = os.path.getsize(ready)
             self.waitFor(lambda: os.path.getsize(ready) > size + 20000)
             with open(ready + ".end", "w", encoding="ascii"):
                 pass
-            self.checks.equal(process.wait(60), 0, "toggled from outside: status")
+            self.checks.equal(process.wait(240), 0, "toggled from outside: status")
+        lasted = time.monotonic() - began
         total = os.path.getsize(ready) // 1000
         seen = written(to).get("ready", [])
         self.checks.that(0 < len(seen) < total, f"outside: {len(seen)} of {total} writes recorded")
         facts = [entry for entry in manifest(to)["processes"] if "stops" in entry]
         self.checks.equal([entry["stops"] for entry in facts], [1], "outside: stops")
-        self.checks.that(facts and 0.4e9 < facts[0]["stopped_ns"] < 30e9, f"outside: {facts}")
+        self.checks.that(facts and 0 < facts[0]["stopped_ns"] < lasted * 1e9, f"outside: {facts}")
 
     def waitFor(self, ready):
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 240
         while not ready() and time.monotonic() < deadline:
             time.sleep(0.005)
         self.checks.that(ready(), "waited for something that did not come")
@@ -159,8 +164,9 @@ class Control:
         self.checks.that(entry["stopped_ns"] > 0.19e9, f"stopped to the end: {entry}")
         self.checks.equal((entry["end"], entry["stops"]), ("ended", 1), "stopped to the end")
         text = run([omnio(), "stats", to]).out.decode()
-        self.checks.that("\nNote: recording was stopped on request in 1 of 1 process, for 0."
-                         in text and "\nWhole: yes" in text, f"stats: {text[:400]}")
+        self.checks.that(re.search(r"\nNote: recording was stopped on request in 1 of 1 process, for "
+                                   r"\d+\.\d+ s", text) and "\nWhole: yes" in text,
+                         f"stats: {text[:400]}")
         text = run([omnio(), "log", to]).out.decode()
         self.checks.that(text.startswith("# recording was stopped on request"),
                          f"log: {text[:200]}")
@@ -246,7 +252,7 @@ class Control:
         container = sum(os.path.getsize(os.path.join(to, name)) for name in os.listdir(to)
                         if name.endswith(".omnio"))
         self.checks.equal(facts["log_bytes"], container, "growth: bytes")
-        self.checks.that(0 < facts["recorded_s"] < 60, f"growth: {facts['recorded_s']} s")
+        self.checks.that(facts["recorded_s"] > 0, f"growth: {facts['recorded_s']} s")
         ratio = facts["log_bytes_per_hour"] * facts["recorded_s"] / 3600 / container
         self.checks.that(0.999 < ratio < 1.001, f"growth: {ratio}")
 
