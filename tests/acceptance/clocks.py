@@ -1,5 +1,6 @@
 """The counter and the system's clock, which is taken where the kernel has found the counter wanting:
-both tell how long a program waited between its calls. And what an event costs is measured.
+both tell how long a program waited between its calls. And what an event costs is told (how little that
+is, bench/ measures).
 """
 
 import glob
@@ -75,7 +76,7 @@ def costs(checks, to):
     report = stats(to)
     cost = report["recording_ns"] / report["trace"]["events"]
     print(f"an event costs at least {cost:.1f} ns by the tracer's own measure")
-    checks.that(2 < cost < 5000, f"an event costs {cost} ns by the tracer's own measure")
+    checks.that(cost > 0, f"an event costs {cost} ns by the tracer's own measure")
     schedule = to + ".json"
     result = run([omnio(), "preprocess", to, "-o", schedule])
     checks.equal(result.status, 0, f"preprocess: {result.err.decode()}")

@@ -1,7 +1,8 @@
-// Ranks in a chain that pass a message along it and back, with pauses of rank 0: two ranks, and its
-// answer. Every message is received after it was sent. No message at all when SECONDS is negative.
+// Ranks in a chain that pass a message along it and back ROUNDS times, with pauses of rank 0: two
+// ranks, and its answer. Every message is received after it was sent. No message at all when ROUNDS is
+// negative.
 //
-//   c_clocks SECONDS PAUSE_MS
+//   c_clocks ROUNDS PAUSE_MS
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,20 +16,20 @@ static void pauseMs(long ms) {
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   if (argc < 3) {
-    fprintf(stderr, "usage: %s SECONDS PAUSE_MS\n", argv[0]);
+    fprintf(stderr, "usage: %s ROUNDS PAUSE_MS\n", argv[0]);
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
-  const double seconds = atof(argv[1]);
+  const long rounds = atol(argv[1]);
   const long pause_ms = atol(argv[2]);
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   int ranks = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  const double begin = MPI_Wtime();
-  int go_on = seconds >= 0;
+  long round = 0;
+  int go_on = rounds >= 0;
   while (go_on) {
     if (rank == 0) {
-      go_on = MPI_Wtime() - begin < seconds;
+      go_on = ++round < rounds;
       pauseMs(pause_ms);
     } else {
       MPI_Recv(&go_on, 1, MPI_INT, rank - 1, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
