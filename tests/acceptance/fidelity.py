@@ -112,7 +112,7 @@ def checkTimeWithoutStorage(checks):
 
 def campaign(results, *options, **more):
     return run([sys.executable, CAMPAIGN, "--build", BUILD, "--results", results, *options],
-               timeout=250, **more)
+               timeout=1200, **more)
 
 
 def checkUsage(checks, work):
@@ -197,13 +197,13 @@ def checkInterrupted(checks, work):
             [sys.executable, CAMPAIGN, "--build", BUILD, "--results", os.path.join(work, "ended"),
              "--workloads", "token", "--pairs", "tmpfs:quick", "--no-modes", "--rounds", "50"],
             env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 240
         mounted = set()
         while len(mounted) < 3 and time.monotonic() < deadline:
             time.sleep(0.02)
             mounted = set(mountsBelow("self")) - before
         process.send_signal(signal.SIGTERM)
-        out, _ = process.communicate(timeout=120)
+        out, _ = process.communicate(timeout=240)
     checks.that(len(mounted) >= 3, f"the targets were mounted: {mounted}; {out.decode()}")
     checks.equal(process.returncode, 128 + signal.SIGTERM, f"ended by a signal: {out.decode()}")
     checks.equal(set(mountsBelow("self")) & mounted, set(), "mounts that remain")

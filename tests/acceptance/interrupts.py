@@ -28,7 +28,7 @@ def processesOf(word):
     return found
 
 
-def waitUntil(condition, seconds=30):
+def waitUntil(condition, seconds=240):
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if condition():
@@ -45,7 +45,7 @@ def start(words):
 
 
 def endedBy(checks, what, process, number):
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=240)
     print(f"{what}: {err.decode().strip()}")
     checks.equal(process.returncode, -number, f"{what}: ended by the signal")
     checks.equal(out, b"", f"{what}: nothing on standard output")
@@ -311,7 +311,7 @@ def checkRepeats(checks, work):
         checks.that(waitUntil(lambda: os.path.exists(ended)), f"{what}: one has ended")
         time.sleep(delay)
         process.send_signal(signal.SIGTERM)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=240)
         checks.equal(process.returncode, -signal.SIGTERM, f"{what}: ended by the signal: {err!r}")
         lines = err.decode().splitlines()
         checks.that(len(lines) == 1 and lines[0].startswith("omnio: interrupted by SIGTERM"),

@@ -75,11 +75,11 @@ class Running:
         for pid in reversed(pids):
             os.kill(pid, signal.SIGKILL)
             waitUntilGone(pid)
-        self.process.communicate(timeout=60)
+        self.process.communicate(timeout=240)
 
     def goOn(self):
         """Lets it run to its end; returns the status."""
-        _, err = self.process.communicate(b"\n", timeout=60)
+        _, err = self.process.communicate(b"\n", timeout=240)
         if err:
             print(f"standard error: {err.decode(errors='replace').strip()}")
         return self.process.returncode
@@ -270,7 +270,7 @@ class OnlyThisRun:
         result = run([omnio(), "collect", "--orphans"])
         self.checks.equal(result.status, 0, f"orphans below omnio trace: status; {result.err!r}")
         self.checks.equal(ringFiles(), rings, "orphans below omnio trace: its rings are left")
-        process.communicate(b"\n", timeout=60)
+        process.communicate(b"\n", timeout=240)
         self.checks.equal(process.returncode, 0, "orphans below omnio trace: its status")
         self.holdsOnly("orphans below omnio trace", to, directory, events=3001, complete=False)
         self.checks.equal(ringFiles(), [], "orphans below omnio trace: rings at its end")

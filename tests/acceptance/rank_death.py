@@ -16,7 +16,7 @@ WAYS = ("kill", "segv", "abort", "exit")
 
 def stateOfTheDead(trace_directory):
     """The launcher may have ended before the last of the ranks that it killed."""
-    until = time.monotonic() + 10
+    until = time.monotonic() + 240
     while True:
         state = stats(trace_directory)["trace"]
         running = any("running" in reason for reason in state["reasons"])

@@ -25,7 +25,7 @@ NO_CLOCK = "clock|time stamp|counter|PR_SET_TSC"
 ANY = "."
 
 # A program that hangs is a failure that ends by itself. `timeout` is not recorded.
-LIMITED_TIME = ["timeout", "-s", "KILL", "10"]
+LIMITED_TIME = ["timeout", "-s", "KILL", "200"]
 INPUT_BYTES = 300
 
 
@@ -206,7 +206,7 @@ class Refused:
     def runOnce(self, case, around=()):
         self.emptyDirectory()
         user = asUser(case.user) if case.user is not None else []
-        return run([*user, *around, *self.commandOf(case)], env=environment(), timeout=60)
+        return run([*user, *around, *self.commandOf(case)], env=environment(), timeout=240)
 
     def truth(self, case):
         sizes = sizesBelow(self.directory)
@@ -298,7 +298,7 @@ def checkAsan(checks, refused, here, chosen):
                      f"return:{status}"]
             command = LIMITED_TIME + start(words, os.path.join(refused.directory, "starter"))
             refused.emptyDirectory()
-            wanted = run(command, timeout=60)
+            wanted = run(command, timeout=240)
             wanted_tree = treeOf(refused.directory)
             if wanted.status != status:
                 checks.that(False, f"{title}: the program fails untraced: {wanted}")
@@ -309,7 +309,7 @@ def checkAsan(checks, refused, here, chosen):
                     refused.emptyDirectory()
                     to = refused.traceDirectory()
                     got = run([omnio(), "trace", "-o", to, "--flavour", flavour, "--", *command],
-                              timeout=60)
+                              timeout=240)
                     sameRun(checks, what, got, wanted)
                     if not sameTree(checks, what, refused.directory, wanted_tree):
                         continue

@@ -167,7 +167,7 @@ def ringFiles(directory=RINGS):
 
 def waitUntilGone(pid):
     """Until the killed process can no longer write: its main thread may be the first to end."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 240
     while time.monotonic() < deadline:
         try:
             with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:

@@ -21,7 +21,7 @@ from same_system_calls import STRACE, systemCalls
 
 TURNS = 1_000_000_000
 MOST_KIB = 64 * 1024   # resident, of a process
-BEGINS_S = 20          # a busy machine takes its time; written out, it would take half an hour
+BEGINS_S = 400         # a busy machine takes its time; written out, it would take half an hour
 OF_MPI = re.compile(r"vader|openmpi|pmix|ompi", re.IGNORECASE)
 NODE_PER_PROCESS = {"OMNIO_REPLAY_NODE_PER_PROCESS": "1"}
 
@@ -124,7 +124,7 @@ def runEndless(checks, work, name, ranks):
                 print(f"{name}: the first write after {first:.2f} s, {peak} KiB resident", flush=True)
         finally:
             process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=60)
+            out, err = process.communicate(timeout=240)
     checks.that(b"interrupted by SIGINT" in err, f"{name}: ended by the signal: {out[-300:]} {err[-500:]}")
 
 

@@ -70,7 +70,7 @@ def checkLine(checks, work, recorded):
             checks.equal(out, plain.out, f"{name} writes the same")
         if name == "collect":
             continue  # there is nothing to collect
-        for _ in range(5):  # the line has a thread of its own, which may not get to run
+        for _ in range(60):  # the line has a thread of its own, which may not get to run
             if LINE.search(shown):
                 break
             _, _, shown = onTerminal([omnio(), *words], **AT_ONCE)
@@ -81,7 +81,7 @@ def checkLine(checks, work, recorded):
         checks.equal(left, b"", f"{name} shows nothing else")
         for line in lines:
             checks.that(len(line) < 80, f"{name} keeps to the line: {line!r}")
-    for _ in range(5):
+    for _ in range(60):
         _, _, shown = onTerminal([omnio(), "stats", recorded], **AT_ONCE)
         counted = re.search(rb"reading the trace: \d+ of 40000\d events, \d+ %", shown)
         if counted:

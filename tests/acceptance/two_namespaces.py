@@ -96,7 +96,7 @@ class Network:
                       "--mca", "oob_tcp_if_include", SUBNET, "--mca", "btl", "tcp,self",
                       "--mca", "btl_tcp_if_include", SUBNET, "--host", hosts)
 
-    def run(self, command, cwd=None, timeout=90, **env):
+    def run(self, command, cwd=None, timeout=240, **env):
         """Runs on the first host."""
         host, space = next(iter(self.spaces.items()))
         inner = f"{self._bind[host]}hostname {host}; exec {shlex.join([str(word) for word in command])}"
