@@ -33,15 +33,20 @@ def scheduleOf(checks, work, workload, order):
     return path
 
 
-def differencesOf(checks, work, storage, schedule, number, what, *options):
-    """How many results of a replay differ from the recorded ones."""
+def reportOf(checks, work, storage, schedule, number, what, *options):
+    """The report of a replay, whose results may differ from the recorded ones."""
     target = os.path.join(storage.path, f"target{number}")
     output = os.path.join(work, "replayed")
     shutil.rmtree(output, ignore_errors=True)
     done = replay(schedule, target, output, "--no-trace", *options)
     checks.that(done.status in (0, 3), f"{what}: {done}")  # 3: results differ
     shutil.rmtree(target, ignore_errors=True)
-    return report(output)["total"]["differences"]
+    return report(output)
+
+
+def differencesOf(*arguments):
+    """How many results of a replay differ from the recorded ones."""
+    return reportOf(*arguments)["total"]["differences"]
 
 
 def checkProgram(checks, work, name, replays):
