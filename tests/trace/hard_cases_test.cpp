@@ -104,14 +104,14 @@ TEST_F(HardCases, NumbersOfDirectoriesAreUsedAgain) {
 TEST_F(HardCases, DaemonsAreTwoProcessesThatEnded) {
   ASSERT_EQ(run("daemon"), 0);
   // The daemon is not waited for by anybody.
-  for (int i = 0; i < 500 && !std::filesystem::exists(work() / "done"); ++i) {
+  for (int i = 0; i < 24000 && !std::filesystem::exists(work() / "done"); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   const auto ended = [this] {
     const auto trace = tracefile::Trace::open(directory_ / "trace");
     return trace && tracefile::assess(*trace).whole && trace->processes().size() == 2;
   };
-  for (int i = 0; i < 500 && !ended(); ++i) {
+  for (int i = 0; i < 24000 && !ended(); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   const RecordedTrace trace = read();

@@ -1,6 +1,7 @@
 // Recording is stopped and started while other threads record.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <map>
@@ -25,11 +26,13 @@ TEST_F(RecordingSwitchThreads, SwitchWhileOthersRecord) {
   traced([this] {
     const int fd = test::openRecorded(directory_ / "file");
     std::atomic<bool> stop{false};
+    std::array<std::atomic<long>, kRecorders> calls{};
     std::vector<std::thread> recorders;
     for (std::size_t t = 0; t < kRecorders; ++t) {
-      recorders.emplace_back([fd, &stop] {
+      recorders.emplace_back([fd, t, &stop, &calls] {
         for (long k = 0; !stop.load(std::memory_order_relaxed); ++k) {
           test::recordSeek(fd, k);
+          calls[t].store(k + 1);
           if (k % 64 == 0) std::this_thread::sleep_for(std::chrono::microseconds(50));
         }
       });
@@ -50,7 +53,11 @@ TEST_F(RecordingSwitchThreads, SwitchWhileOthersRecord) {
     setRecording(true);
     EXPECT_TRUE(isRecording());
     EXPECT_FALSE(isStoppedEpoch());
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    for (std::atomic<long>& made : calls) {
+      // One call may have begun before recording did.
+      const long before = made.load();
+      while (made.load() < before + 2) std::this_thread::yield();
+    }
     stop.store(true);
     for (std::thread& t : recorders) t.join();
     finish(wire::AccountState::kEnded);

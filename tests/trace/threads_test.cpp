@@ -119,12 +119,14 @@ TEST_F(Threads, ExecsThatFailLoseNothingOfTheOthers) {
     const int fd = test::openRecorded(directory_ / "file");
     std::atomic<bool> stop{false};
     std::atomic<std::uint64_t> recorded{0};
+    std::atomic<std::size_t> begun{0};
     std::vector<std::thread> threads;
     for (std::size_t t = 0; t < kThreads; ++t) {
-      threads.emplace_back([fd, &stop, &recorded] {
+      threads.emplace_back([fd, &stop, &recorded, &begun] {
         long k = 0;
         for (; !stop.load(std::memory_order_relaxed); ++k) {
           test::recordSeek(fd, k);
+          if (k == 0) ++begun;
           restNowAndThen(k);
         }
         recorded += static_cast<std::uint64_t>(k);
@@ -135,6 +137,7 @@ TEST_F(Threads, ExecsThatFailLoseNothingOfTheOthers) {
       resume();
       std::this_thread::sleep_for(std::chrono::microseconds(200));
     }
+    while (begun.load() < kThreads) std::this_thread::yield();
     stop.store(true);
     for (std::thread& t : threads) t.join();
     finish(wire::AccountState::kEnded);
