@@ -56,7 +56,9 @@ def checkToken(checks, work, storage):
     measured = document(model)["measured"]
     checks.that(inside <= measured["chain_ns"] <= inside + ends,
                 f"chain of the application: {measured}, {inside} ns in reads and writes")
-    checks.that(total(measured) < measured["chain_ns"] / 2, f"one rank is a quarter: {measured}")
+    others = ((RANKS - 1) * 2 * TURNS - 1) * LATENCY_MS * 1_000_000
+    checks.that(total(measured) - ends + others <= measured["chain_ns"],
+                f"the others' reads and writes are in it too: {measured}, {ends} ns in opens and closes")
 
     least_s = (2 * RANKS * TURNS - 1) * LATENCY_MS / 1e3
     results = to + ".results.json"
@@ -67,7 +69,7 @@ def checkToken(checks, work, storage):
     checks.equal(result.status, 0, f"phase runner: {result}")
     checks.that(b" chain " in result.out, f"phase runner: {result}")
     found = document(results)["runs"][0]
-    checks.that(found["chain_s"] >= least_s and found["io_s"] < found["chain_s"] / 2,
+    checks.that(found["chain_s"] >= least_s and found["io_s"] < found["chain_s"],
                 f"phase runner: {found}")
     result = run([omnio(), "estimate", model, results, "--json"])
     checks.equal(result.status, 0, f"estimate: {result}")
@@ -82,7 +84,7 @@ def checkToken(checks, work, storage):
                   replayed], env=environment())
     checks.equal(result.status, 0, f"replay: {result}")
     io = document(os.path.join(replayed, "replay.json"))["io"]
-    checks.that(io["chain_ns"] / 1e9 >= least_s and total(io) < io["chain_ns"] / 2, f"replay: {io}")
+    checks.that(io["chain_ns"] / 1e9 >= least_s and total(io) < io["chain_ns"], f"replay: {io}")
 
 
 def checkTogether(checks, work, storage, workload):

@@ -31,6 +31,9 @@ CASES = (
     ("HDF5 that extends", "c_hdf5_parallel", ("data.h5", "extend"), ("all",)),
 )
 
+# Whether one without order differs is a matter of chance.
+MOST_WITHOUT_ORDER = 50
+
 
 def roundOf(location):
     """The last number of a name of c_races, as in directory.7/of.2 and file.7."""
@@ -89,6 +92,9 @@ def checkCase(checks, work, name, command, orders, replays):
             counts = [differencesBut(undecided, reportOf(checks, work, storage, schedule, number,
                                                          f"{name}, order {order}"))
                       for number in range(replays)]
+            while order == "none" and max(counts) <= 0 and len(counts) < MOST_WITHOUT_ORDER:
+                counts.append(differencesBut(undecided, reportOf(checks, work, storage, schedule,
+                                                                 len(counts), f"{name}, no order")))
             print(f"{name}, order {order}: results that differ: {counts}", flush=True)
             if order == "none":
                 checks.that(max(counts) > 0, f"{name} without order: {counts}")

@@ -58,8 +58,8 @@ def endedBy(checks, what, process, number):
 
 
 def slowSchedule(work):
-    """Each rank writes at once, and then once more after a minute."""
-    late = 60_000_000_000
+    """Each rank writes at once, and then once more after what no test takes."""
+    late = 3_000_000_000_000
     ranks = []
     for rank in range(RANKS):
         written = {"command": "pwrite64", "fd": 0, "count": 4096, "offset": 0, "result": 4096}
@@ -107,7 +107,7 @@ def checkReplay(checks, work):
 
 def checkOnNodes(checks, work):
     """The files of nodes are named too."""
-    late = 60_000_000_000
+    late = 3_000_000_000_000
     path = write(os.path.join(work, "nodes.json"), schedule(
         [file("out"), file("@node/h/own")],
         [[opened("out", 0), opened("@node/h/own", 1), {**closed(1), "start": late, "end": late + 1}]],

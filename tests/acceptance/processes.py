@@ -92,6 +92,8 @@ CASES = [
 UNORDERED = [(CASES[0], [("out.0", "out.7")])] + [(case, WAITED_FOR) for case in CASES
                                                   if case[0] == "threads that wait"]
 
+MOST_WITHOUT_ORDER = 50
+
 
 def spansOf(directory):
     """By file: when its first call began, and when its last one ended. Looking at a name (make looks
@@ -165,8 +167,10 @@ def main():
                 continue
             traced = recorded(checks, work, name, command)
             schedule = scheduleOf(checks, work, traced, "none", name)
-            early = [overtakes(replayed(checks, work, storage.path, schedule, "without order"),
-                               pairs) for _ in range(replays)]
+            early = []
+            while not any(early) and len(early) < MOST_WITHOUT_ORDER:  # chance has a part in it
+                early.append(overtakes(replayed(checks, work, storage.path, schedule,
+                                                "without order"), pairs))
             print(f"{name}, without order: {early}")
             checks.that(any(early), f"{name}: without order later ones overtake earlier ones")
     checks.finish()
