@@ -1,6 +1,6 @@
 // Ranks in a chain that pass a message along it and back ROUNDS times, with pauses of rank 0: two
-// ranks, and its answer. Every message is received after it was sent. No message at all when ROUNDS is
-// negative.
+// ranks, and its answer. Every message is received after it was sent. No message at all when ROUNDS
+// is negative.
 //
 //   c_clocks ROUNDS PAUSE_MS
 #include <mpi.h>
