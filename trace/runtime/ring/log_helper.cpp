@@ -100,7 +100,10 @@ bool LogHelper::start() {
   if (!isGone() || !helper_state.compare_exchange_strong(seen, HelperState::kStarting)) {
     seen = HelperState::kNone;
     if (!helper_state.compare_exchange_strong(seen, HelperState::kStarting)) {
-      return seen == HelperState::kRunning;
+      // Another thread starts it at this moment. Without it, this thread would write its ring
+      // itself, and wait for a device that does not answer.
+      waitWhile([] { return helper_state.load() == HelperState::kStarting; });
+      return helper_state.load() == HelperState::kRunning;
     }
   }
   // Looked at after the state says so: whoever ends the process either finds that one is starting,
