@@ -99,13 +99,23 @@ struct Reading {
 Reading readWhenSettled(const std::filesystem::path& directory, const Launcher& launcher) {
   constexpr useconds_t kPauseUs = 50000;
   // By the clock: opening a trace of thousands of processes takes longer than the pause.
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  const auto begin = std::chrono::steady_clock::now();
+  const auto deadline = begin + std::chrono::seconds(2);
+  // A helper that ends with its program (the tracker of Python's shared memory) ends a moment after
+  // it. One that has no rank and goes on is a daemon, for which nobody waits longer.
+  const auto end_of_helpers = begin + std::chrono::milliseconds(500);
   while (true) {
     base::Result<tracefile::Trace> trace = tracefile::Trace::open(directory);
     tracefile::Wholeness wholeness;
     if (trace) wholeness = tracefile::assess(*trace);
-    const bool settled = launcher.ranks <= 1 || (trace && wholeness.settled);
-    if (settled || std::chrono::steady_clock::now() >= deadline) {
+    const auto now = std::chrono::steady_clock::now();
+    const bool is_running =
+        trace && std::ranges::any_of(trace->processes(), [](const auto& process) {
+          return process->life == tracefile::Life::kRunning;
+        });
+    const bool settled = (launcher.ranks <= 1 && (!is_running || now >= end_of_helpers)) ||
+                         (trace && wholeness.settled);
+    if (settled || now >= deadline) {
       return {std::move(trace), std::move(wholeness)};
     }
     usleep(kPauseUs);

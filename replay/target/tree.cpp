@@ -4,6 +4,8 @@
 #include <linux/landlock.h>
 #include <linux/openat2.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include <system_error>
 #include <utility>
@@ -92,9 +94,12 @@ base::Result<Look> lookAt(const fs::path& target) {
   look.there = true;
   look.is_adopted = isAdopted(target);
   look.ours = look.is_adopted || fs::exists(fs::symlink_status(target / kMarkerName, error));
-  const fs::file_status tree = fs::symlink_status(target / kTreeName, error);
-  look.has_tree = fs::exists(tree);
-  if (look.has_tree && tree.type() != fs::file_type::directory) {
+  // Past the tracer, as all that is done to the tree: the processes of a replay make the trees of
+  // their nodes themselves.
+  struct stat tree {};
+  look.has_tree = raw::systemCall(SYS_newfstatat, AT_FDCWD, (target / kTreeName).c_str(), &tree,
+                                  AT_SYMLINK_NOFOLLOW) == 0;
+  if (look.has_tree && !S_ISDIR(tree.st_mode)) {
     return base::failure(base::Code::kInvalid, "{}: not a directory; name another --target",
                          base::printable((target / kTreeName).native()));
   }
@@ -185,8 +190,14 @@ base::Result<fs::path> makeTree(const fs::path& target, bool fresh, bool keeps) 
     if (const auto removed = removeLeft(real); !removed) return removed.failure();
     return tree;
   }
-  // Not unasked: another replay may have made one meanwhile.
-  if (fresh) fs::remove_all(tree, error);  // removes links as such
+  // Not unasked: another replay may have made one meanwhile. It goes by another name first: the
+  // tracer records what is done below that of the tree.
+  if (fresh) {
+    const fs::path old = real / (std::string(kNodeMark) + "old");
+    fs::remove_all(old, error);  // of one that was killed here
+    raw::renameAt(AT_FDCWD, tree.c_str(), AT_FDCWD, old.c_str());
+    if (!error) fs::remove_all(old, error);  // removes links as such
+  }
   if (error) return refused(tree, error.value());
   if (raw::mkdirAt(AT_FDCWD, tree.c_str(), 0755) != 0) return refused(tree, errno);
   return tree;

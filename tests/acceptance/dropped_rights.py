@@ -39,9 +39,9 @@ def checkServer(checks, work, name, extra, reasons):
     said = [line for line in done.err.decode().splitlines() if "cannot write its log" in line]
     checks.equal(len(said), 1, f"{name}: {done.err!r}")
     pattern = (rf"omnio: {re.escape(directory)}: process \d+ \(\S*c_drops_rights\) of user \S+ cannot "
-               r"write its log there: Permission denied; omnio trace opens it, and others, with its "
-               r"own rights, which goes on to work while it runs; to need that no more, let user \S+ "
-               r"write the directory")
+               r"write its log there: Permission denied; omnio trace opens it, and later ones, with its "
+               r"own rights as long as it runs; to make this unnecessary, let user \S+ write to the "
+               r"directory")
     checks.that(said and re.fullmatch(pattern, said[0]), f"{name}: {said}")
     for worker in range(WORKERS):
         size = os.path.getsize(os.path.join(run_directory, f"worker.{worker}"))
