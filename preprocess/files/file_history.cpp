@@ -143,17 +143,38 @@ Presence FileHistory::presence(FileNumber number) const {
 ContentId FileHistory::find(FileNumber number, const PastEvent& when) {
   number = followed(number);
   fetchMoved(number, moved_.size());
-  FileName& file = name(number);
-  if (file.content != kNoContent) return file.content;
-  const bool was_gone = file.is_gone;
+  if (name(number).content != kNoContent) return name(number).content;
+  const bool was_gone = name(number).is_gone;
   // Nothing in the trace made it: it was there, unless nothing could be there.
   const bool cannot_be = was_gone || isBelowMade(number);
+  // The call went by a descriptor of a directory that has another name now.
+  const bool is_renamed = cannot_be && isRenamedAway(parentOf(name(number).location));
+  if (is_renamed) {
+    if (const ContentId renamed = contentAfterRename(number); renamed != kNoContent) return renamed;
+  }
+  FileName& file = name(number);
   if (!was_gone && !file.existed) file.existed = !cannot_be;
   file.content = makeContent(was_gone ? kNoFileNumber : number, number);
   file.is_gone = false;
   const ContentId content = file.content;
-  if (cannot_be) makeUp(number, when);
+  if (cannot_be && !is_renamed) makeUp(number, when);
   return content;
+}
+
+// What a name means whose directory was renamed since it was opened; kNoContent when that is not
+// known.
+ContentId FileHistory::contentAfterRename(FileNumber number) {
+  const std::string location = name(number).location;
+  const std::string source = name(number).source;
+  for (std::size_t i = moved_.size(); i-- > 0;) {
+    if (!isBelow(location, moved_[i].from)) continue;
+    const FileNumber renamed =
+        followed(numberAt(moved_[i].to + location.substr(moved_[i].from.size()), source));
+    if (renamed == number) return kNoContent;
+    fetchMoved(renamed, moved_.size());
+    return name(renamed).content;
+  }
+  return kNoContent;
 }
 
 // Whether the nearest directory above the name that is known was made by the run, or is gone: a
@@ -215,11 +236,19 @@ void FileHistory::haveParents(FileNumber number, const PastEvent& when) {
   if (known != numbers_.end() && presence(known->second) == Presence::kThere) return;
   // Names of directories are added only where one has to be made, or came with another one.
   if (!isBelowMade(number) && !isBelowMoved(parent)) return;
+  // The directory has another name now, and the call went by a descriptor from before.
+  if (isRenamedAway(parent)) return;
   const FileNumber directory = numberAt(parent, parentOf(source));
   const ContentId content = find(directory, when);
   name(followed(directory)).is_directory = true;
   const FileNumber origin = contents_[content].origin;
   if (origin != kNoFileNumber) name(origin).is_directory = true;
+}
+
+bool FileHistory::isRenamedAway(std::string_view directory) const {
+  return std::ranges::any_of(moved_, [directory](const Moved& move) {
+    return directory == move.from || isBelow(directory, move.from);
+  });
 }
 
 bool FileHistory::isBelowMoved(std::string_view location) const {

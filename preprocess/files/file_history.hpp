@@ -312,6 +312,8 @@ class FileHistory {
   ContentId find(model::FileNumber number, const PastEvent& when);
   bool isBelowMade(model::FileNumber number) const;
   bool isBelowMoved(std::string_view location) const;
+  bool isRenamedAway(std::string_view directory) const;
+  ContentId contentAfterRename(model::FileNumber number);
   void makeUp(model::FileNumber number, const PastEvent& when);
   void haveParents(model::FileNumber number, const PastEvent& when);
   void fetchMoved(model::FileNumber number, std::size_t moves);

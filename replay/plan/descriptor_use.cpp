@@ -48,14 +48,14 @@ void DescriptorUse::beginRank() {
 void DescriptorUse::note(const model::ScheduleEvent& event, std::uint32_t file, std::int64_t times,
                          PlannedRank& rank, UnalignedRequests& unaligned) {
   if (event.new_fd != model::kNoDescriptor) {
-    open_ += times;
+    ++open_;
     // What a descriptor is copied from decides for its copy.
     if (opensDirect(event) || direct_.contains(event.fd)) direct_.insert(event.new_fd);
   }
-  if (event.replaced != model::kNoDescriptor) open_ -= times;
+  if (event.replaced != model::kNoDescriptor) --open_;
   if (event.step == model::Step::kCall && event.row->call_class == calls::Class::kClose &&
       event.fd != model::kNoDescriptor && event.new_fd == model::kNoDescriptor) {
-    open_ -= times;
+    --open_;
   }
   open_ = std::max<std::int64_t>(open_, 0);
   rank.open_at_once = std::max(rank.open_at_once, static_cast<std::uint64_t>(open_));
