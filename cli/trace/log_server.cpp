@@ -119,7 +119,8 @@ class Openings {
   void sayOnce(const wire::LogRequest& request, const ucred& who) {
     if (std::exchange(has_said_, true)) return;
     printFailure(fmt::format(
-        "{}: process {}{} of {} cannot write its log there: {}; omnio trace opens it, and later ones, "
+        "{}: process {}{} of {} cannot write its log there: {}; omnio trace opens it, and later "
+        "ones, "
         "with its own rights as long as it runs; to make this unnecessary, let {} write to the "
         "directory",
         base::printable(directory_.native()), request.pid, programOf(who.pid), userName(who.uid),
