@@ -294,7 +294,7 @@ def checkCase(checks, case, work):
     may_be_said = case.may_lose or case.seems_killed or case.untraced
     said = got.err.replace(wanted.err, b"", 1)
     if case.name == "unprivileged_children":  # their logs are opened for them
-        said = re.sub(rb"omnio: \S+: process \d+ of user nobody cannot write its log there: [^\n]*\n",
+        said = re.sub(rb"omnio: \S+: process \d+ \(\S+\) of user nobody cannot write its log there: [^\n]*\n",
                       b"", said)
     said_only = all(line.startswith(b"omnio: the trace is not whole: ")
                     for line in said.splitlines()) if may_be_said else said == b""
