@@ -19,6 +19,12 @@ constexpr bool isTouch(const calls::Row& row) {
   return row.plain == calls::CallId::map_read || row.plain == calls::CallId::map_write;
 }
 
+// What inlined code did with the buffer of a stream. The tracer tells it by the buffer's pointers,
+// where another call on the stream shows them; and in a replay also what the replay itself moved.
+constexpr bool isInlined(const calls::Row& row) {
+  return row.plain == calls::CallId::inlined_getc || row.plain == calls::CallId::inlined_putc;
+}
+
 // Whether the result says something about the file: bytes, items, positions, counts. Descriptors
 // and characters are the replay's own.
 bool isComparable(const calls::Row& row);

@@ -212,9 +212,8 @@ class Comparison final : public model::ScheduleSink {
     if (event.step == Step::kPreopened) return std::nullopt;
     ++number_;
     if (event.step != Step::kCall || lost_) return std::nullopt;
-    // Which pages around those that are touched come along is the system's choice.
-    while (next_ != nullptr && isTouch(*next_->row)) pull();
-    if (isTouch(*event.row)) {
+    while (next_ != nullptr && isNoCall(*next_->row)) pull();
+    if (isNoCall(*event.row)) {
       ++result_.substituted[event.row->name];
       return std::nullopt;
     }
@@ -271,7 +270,7 @@ class Comparison final : public model::ScheduleSink {
 
   Complaint endThread() override {
     for (; !lost_ && next_ != nullptr; pull()) {
-      if (isTouch(*next_->row)) continue;
+      if (isNoCall(*next_->row)) continue;
       tell(fmt::format("rank {} thread {}: the replay did {} after the schedule's end",
                        thread_.rank, thread_.thread, callText(*next_)));
     }
@@ -300,6 +299,10 @@ class Comparison final : public model::ScheduleSink {
  private:
   void pull() { next_ = done_->next(); }
 
+  // Which pages around those that are touched come along is the system's choice; and whether the
+  // tracer of a replay tells of inlined code, and in which thread, is not that of the application.
+  static bool isNoCall(const calls::Row& row) { return isTouch(row) || isInlined(row); }
+
   // Goes on to the replay's call of this event. What is between is surplus, as far as the event is
   // found behind a few calls; else the two have parted. False: this thread is compared no further.
   bool skipSurplus(const ScheduleEvent& event) {
@@ -307,7 +310,7 @@ class Comparison final : public model::ScheduleSink {
     std::vector<std::string> surplus;
     std::string_view instead = next_->row->name;
     while (next_ != nullptr && next_->row != event.row && surplus.size() < kMostSurplus) {
-      if (!isTouch(*next_->row)) surplus.push_back(callText(*next_));
+      if (!isNoCall(*next_->row)) surplus.push_back(callText(*next_));
       pull();
     }
     if (next_ == nullptr || next_->row != event.row) {

@@ -209,7 +209,8 @@ OMNIO_BY_HAND(vfscanf) { return scan<true>(call); }
 OMNIO_BY_HAND(__isoc99_vfscanf) { return scan<true>(call); }
 
 // As the application's own code did: by the pointers of the stream's buffer, as far as they have to
-// go; the C library does what is left, if the buffer holds less than it held there.
+// go. What is left, if the buffer holds less than it held there, the C library does past the
+// tracer: the application made no call for it.
 OMNIO_BY_HAND(inlined_getc) {
   FILE* const stream = call.stream();
   if (stream == nullptr) return notIssued();
@@ -217,7 +218,7 @@ OMNIO_BY_HAND(inlined_getc) {
   return timed<Result::kCount>(call, [&] {
     std::int64_t got = std::min<std::int64_t>(wanted, stream->_IO_read_end - stream->_IO_read_ptr);
     stream->_IO_read_ptr += got;
-    for (char left = 0; got < wanted && fread_unlocked(&left, 1, 1, stream) == 1;) ++got;
+    for (char left = 0; got < wanted && ownLibc().fread(&left, 1, 1, stream) == 1;) ++got;
     return got;
   });
 }
@@ -231,7 +232,7 @@ OMNIO_BY_HAND(inlined_putc) {
     std::memcpy(stream->_IO_write_ptr, text.begin, put);
     stream->_IO_write_ptr += put;
     const auto left = static_cast<std::size_t>(text.bytes) - put;
-    const std::size_t more = left == 0 ? 0 : fwrite_unlocked(text.begin + put, 1, left, stream);
+    const std::size_t more = left == 0 ? 0 : ownLibc().fwrite(text.begin + put, 1, left, stream);
     return static_cast<std::int64_t>(put + more);
   });
 }
