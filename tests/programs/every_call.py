@@ -67,6 +67,7 @@ IGNORED = {
     "getline": ("&line", "&line_bytes"), "getdelim": ("&line", "&line_bytes"),
     "fgetpos": ("any_position",), "fsetpos": ("any_position",)}
 
+SHARED = "/dev/shm/every_call.shared"
 # Calls that the roles do not say all of: the call in C, with CALL for the function, `fd` and
 # `stream` where the row has them; and what the trace says beyond what follows from the roles.
 TEXT = "twelve bytes"
@@ -85,8 +86,9 @@ BY_HAND = {
     "scandir": ('CALL(".", any_names, nullptr, nullptr)', {"path": "."}),
     "scandir64": ('CALL(".", any_names, nullptr, nullptr)', {"path": "."}),
     "chdir": ('CALL(".")', {"path": "."}),
-    "shm_open": ('CALL("/every_call.none", O_RDONLY, 0)', {"path": "/dev/shm/every_call.none", "flags": 0}),
-    "shm_unlink": ('CALL("/every_call.none")', {"path": "/dev/shm/every_call.none"}),
+    "shm_open": ('CALL("/every_call.shared", O_RDWR | O_CREAT, 0700)',
+                 {"path": SHARED, "flags": os.O_RDWR | os.O_CREAT}),
+    "shm_unlink": ('CALL("/every_call.shared")', {"path": SHARED}),
     "bind": ('bindTo(CALL, "p179")', {}),
     "freopen": ('CALL("p259", "r+", stream)', {}),
     "freopen64": ('CALL("p260", "r+", stream)', {}),
