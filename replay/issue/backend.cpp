@@ -440,7 +440,7 @@ std::array<Dispatch, calls::kNumberLimit> dispatch;
                       .stream_use = streamUseOf(CallId::NAME), \
                       .names = namesOf(CallId::NAME),          \
                       .reads_line = calls::does(calls::rowOf(CallId::NAME), Effect::kReadsLine)};
-#define OMNIO_PART(NUMBER, NAME, SYMBOL, ...)       \
+#define OMNIO_PART(NUMBER, NAME, SYMBOL, ...)         \
   dispatch[NUMBER] = {.issue = &byHand<CallId::NAME>, \
                       .symbol = symbolNamed(#SYMBOL), \
                       .stream_use = streamUseOf(CallId::NAME)};
