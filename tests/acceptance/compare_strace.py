@@ -93,16 +93,18 @@ def runTraced(case, directory, trace_directory):
 def compareStatistics(checks, case, selection, own, trace_directory):
     """The statistics are a second reader of the same trace: bytes by file have to be the log's.
 
-    They count the application's own calls: MPI-IO, and not what that does below.
+    They count the application's own calls: MPI-IO, and not what that does below. The names of a file before and
+    after a rename are one file of theirs.
     """
     document = stats(trace_directory, "--by", "file")
     checks.equal((document["trace"]["events_missing"], document["trace"]["whole"]),
                  (0, case.status < 128), f"{case.name}: events missing, trace whole "
                  f"(reasons: {document['trace']['reasons']})")
+    name_of = {other: group["name"] for group in document["groups"] for other in group.get("other_names", [])}
     wanted = {}
     for (_, path), counts in own.items():
         if path in selection:
-            sums = wanted.setdefault(path, [0, 0])
+            sums = wanted.setdefault(name_of.get(path, path), [0, 0])
             sums[0] += counts.read_bytes
             sums[1] += counts.write_bytes
     got = {group["name"]: [group["read"]["size_bytes"]["total"],
