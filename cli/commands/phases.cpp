@@ -126,7 +126,7 @@ int runPhases(const PhasesOptions& options) {
     printFailure(fmt::format("{}: the trace is not whole, and the model is that of what it has",
                              base::printable(options.selection.trace)));
   }
-  for (const std::string& note : tracefile::assess(*trace).notes) {
+  for (const std::string& note : tracefile::notesBesideDefaults(tracefile::assess(*trace))) {
     printFailure(fmt::format("{}: {}", base::printable(options.selection.trace), note));
   }
   if (wantsSchedule(options, *trace)) {

@@ -122,25 +122,28 @@ void noteStops(const Trace& trace, Wholeness& result) {
       processes == 1 ? "it" : "they", processes == 1 ? "its" : "their"));
 }
 
-// Notes "left out by default: 12 calls on /dev/shm/mpich_*, which wrote 4.00 MiB; 3 calls on
+// "left out by default: 12 calls on /dev/shm/mpich_*, which wrote 4.00 MiB; 3 calls on
 // /proc/*, which read 1.20 KiB; and 4 patterns more, which manifest.json has".
-void noteLeftOut(const Trace& trace, Wholeness& result) {
+std::string leftOutSentence(const std::vector<LeftOut>& left_out) {
   constexpr std::size_t kNamed = 3;
-  result.left_out = leftOutOf(trace);
-  if (result.left_out.empty()) return;
   std::string words;
-  for (std::size_t i = 0; i < std::min(kNamed, result.left_out.size()); ++i) {
-    const LeftOut& one = result.left_out[i];
+  for (std::size_t i = 0; i < std::min(kNamed, left_out.size()); ++i) {
+    const LeftOut& one = left_out[i];
     const std::string moved = unseenWords(one.moved);
     words += fmt::format("{}{} on {}{}{}", words.empty() ? "" : "; ",
                          base::counted(one.calls, "call", "calls"), base::printable(one.pattern),
                          moved.empty() ? "" : ", which ", moved);
   }
-  if (result.left_out.size() > kNamed) {
+  if (left_out.size() > kNamed) {
     words += fmt::format("; and {} more, which manifest.json has",
-                         base::counted(result.left_out.size() - kNamed, "pattern", "patterns"));
+                         base::counted(left_out.size() - kNamed, "pattern", "patterns"));
   }
-  result.notes.push_back("left out by default: " + words);
+  return "left out by default: " + words;
+}
+
+void noteLeftOut(const Trace& trace, Wholeness& result) {
+  result.left_out = leftOutOf(trace);
+  if (!result.left_out.empty()) result.notes.push_back(leftOutSentence(result.left_out));
 }
 
 // Notes the values of settings that no process could make sense of.
@@ -579,6 +582,12 @@ std::string unseenWords(const wire::MovedBytes& unseen) {
   add(unseen.read, "read");
   add(unseen.written, "wrote");
   return words;
+}
+
+std::vector<std::string> notesBesideDefaults(const Wholeness& wholeness) {
+  std::vector<std::string> notes = wholeness.notes;
+  if (!wholeness.left_out.empty()) std::erase(notes, leftOutSentence(wholeness.left_out));
+  return notes;
 }
 
 std::string missingSentence(const Wholeness& wholeness) {

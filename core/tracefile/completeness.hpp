@@ -70,6 +70,10 @@ void addUndecodable(Wholeness& wholeness, std::uint64_t events);
 // many there are besides.
 std::vector<std::string> reasonsInBrief(const Wholeness& wholeness);
 
+// The notes but for the one on what default filters left out: a run of MPI has one each time, and
+// where it says nothing of what a command is about, it is in the way.
+std::vector<std::string> notesBesideDefaults(const Wholeness& wholeness);
+
 // "12 events are missing", "at least 1 event is missing", "no events are missing", or, of one
 // that is not whole for another reason, "all that was recorded is there".
 std::string missingSentence(const Wholeness& wholeness);
