@@ -308,12 +308,14 @@ class FileHistory {
   const FileName& name(model::FileNumber number) const {
     return names_[static_cast<std::size_t>(number)];
   }
+  std::string withoutLinksAbove(std::string location) const;
   model::FileNumber numberAt(std::string location, std::string_view source);
   ContentId find(model::FileNumber number, const PastEvent& when);
   bool isBelowMade(model::FileNumber number) const;
   bool isBelowMoved(std::string_view location) const;
   bool isRenamedAway(std::string_view directory) const;
   ContentId contentAfterRename(model::FileNumber number);
+  bool mayHaveMoved(std::string location, std::size_t moves) const;
   void makeUp(model::FileNumber number, const PastEvent& when);
   void haveParents(model::FileNumber number, const PastEvent& when);
   void fetchMoved(model::FileNumber number, std::size_t moves);
@@ -361,6 +363,7 @@ class FileHistory {
   std::deque<FileName> names_;  // references to one stay good while others are added
   std::vector<Content> contents_;
   std::vector<Moved> moved_;
+  bool has_links_ = false;  // a call made a symbolic link
   std::vector<MadeUp> made_up_;
   // Calls that found nothing below a directory that no call had named, by its location.
   std::unordered_map<std::string, ByThread> missed_below_;

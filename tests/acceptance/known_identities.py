@@ -19,7 +19,6 @@ LOCATIONS = {
     "hard_link_across": [(0, 16384), (24576, 12288)],
     "linked_temporary": [(0, 20480), (24576, 4096)],
     "symlink_to_file": [(0, 16384), (16384, 8192)],
-    "symlink_to_directory": [(0, 8192), (24576, 16384)],
     "renamed_directory": [(0, 12288), (0, 20480), (24576, 4096)],
     "ranks": [(16384, 4096), (20480, 16384)],
     "ranks_rename": [(0, 16384), (0, 16384), (16384, 0), (16384, 0)],
@@ -38,9 +37,6 @@ KNOWN = {
     ("hard_link_across", "estimate"): {"creates": 2, "cuts": 0, "extending": 3, "overwriting": 0},
     # The schedule does not have the name /proc/self/fd/N.
     ("linked_temporary", "estimate"): {"creates": 1, "cuts": 0, "extending": 3, "overwriting": 0},
-    # A file that is made by way of a symbolic link to its directory is taken to be there before by its own
-    # name, and so is its directory, which the replay then cannot make.
-    ("symlink_to_directory", "replay"): {"replay": 3, "verify": 3, "tree": {}},
 }
 for _case, _files in NAMES_OF_SEVERAL_FILES.items():
     _moved = [file[:2] for file in _files]
