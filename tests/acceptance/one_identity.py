@@ -103,7 +103,9 @@ def byPhases(checks, recorded):
             if weight is None:
                 weight = each["request_bytes"] * each["repetitions"] * len(phase["ranks"])
             moved[phase["file"]][each["operation"]] += weight
-    said = sorted((of["read"], of["write"], file["size_bytes"]) for of, file in zip(moved, model["files"]))
+    # Phases of metadata calls are in a directory.
+    said = sorted((of["read"], of["write"], file["size_bytes"]) for of, file in zip(moved, model["files"])
+                  if not file.get("directory"))
     return said, listOf(recorded.truth, "read", "written", "furthest")
 
 
