@@ -434,16 +434,10 @@ std::array<Dispatch, calls::kNumberLimit> dispatch;
 
 #define OMNIO_ISSUE_kCustom(NAME) &byHand<CallId::NAME>
 #define OMNIO_ISSUE_kRegular(NAME) &issueOf<CallId::NAME, decltype(&::NAME)>
-#define OMNIO_CALL(BODY, NUMBER, NAME, ...)                    \
-  dispatch[NUMBER] = {.issue = OMNIO_ISSUE_##BODY(NAME),       \
-                      .symbol = symbolNamed(#NAME),            \
-                      .stream_use = streamUseOf(CallId::NAME), \
-                      .names = namesOf(CallId::NAME),          \
-                      .reads_line = calls::does(calls::rowOf(CallId::NAME), Effect::kReadsLine)};
-#define OMNIO_PART(NUMBER, NAME, SYMBOL, ...)         \
-  dispatch[NUMBER] = {.issue = &byHand<CallId::NAME>, \
-                      .symbol = symbolNamed(#SYMBOL), \
-                      .stream_use = streamUseOf(CallId::NAME)};
+#define OMNIO_CALL(BODY, NUMBER, NAME, ...) \
+  dispatch[NUMBER] = dispatchOf(CallId::NAME, OMNIO_ISSUE_##BODY(NAME), #NAME);
+#define OMNIO_PART(NUMBER, NAME, SYMBOL, ...) \
+  dispatch[NUMBER] = dispatchOf(CallId::NAME, &byHand<CallId::NAME>, #SYMBOL);
 
 StreamUse streamUseOf(CallId id) {
   const calls::Row& row = calls::rowOf(id);
@@ -458,6 +452,14 @@ Names::Wanted namesOf(CallId id) {
   return {.path = calls::has(row, Role::kPath) || calls::has(row, Role::kPathTemplate),
           .new_path = calls::has(row, Role::kPathNew),
           .may_be_descriptor = id == CallId::linkat};
+}
+
+Dispatch dispatchOf(CallId id, Issue issue, const char* symbol) {
+  return {.issue = issue,
+          .symbol = symbolNamed(symbol),
+          .stream_use = streamUseOf(id),
+          .names = namesOf(id),
+          .reads_line = calls::does(calls::rowOf(id), Effect::kReadsLine)};
 }
 
 // Keeps other threads from a stream during a call that does not lock it by itself. An edited
