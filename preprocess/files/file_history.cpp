@@ -63,13 +63,14 @@ std::string FileHistory::withoutLinksAbove(std::string location) const {
   // Links that lead below themselves end somewhere in what the system follows, too.
   for (int links = 0; links < 40; ++links) {
     bool found = false;
-    for (std::string_view at = parentOf(location); at != "." && !found; at = parentOf(at)) {
+    for (std::string_view at = parentOf(location); at != "."; at = parentOf(at)) {
       const auto link = numbers_.find(std::string(at));
       if (link == numbers_.end() || name(link->second).link_to == kNoFileNumber) continue;
       const std::string& target = name(followed(link->second)).location;
       const std::string rest = location.substr(at.size());
       location = target == "." ? rest.substr(1) : target + rest;
       found = true;
+      break;  // what `at` looked into is gone
     }
     if (!found) break;
   }
