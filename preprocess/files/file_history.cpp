@@ -48,7 +48,6 @@ FileNumber FileHistory::numberOf(std::string_view absolute, std::size_t node) {
   if (const std::string_view owner = mounts_.ownerOf(node, absolute); !owner.empty()) {
     location = model::locationOnNode(owner, location);
   }
-  if (has_links_) location = withoutLinksAbove(std::move(location));
   const FileNumber number = numberAt(std::move(location), absolute);
   FileName& file = name(number);
   if (!std::exchange(file.has_own_path, true) && file.source != absolute) {
@@ -56,25 +55,6 @@ FileNumber FileHistory::numberOf(std::string_view absolute, std::size_t node) {
     file.factor = sizes_.factorOf(absolute);
   }
   return number;
-}
-
-// A file that is reached by a link to its directory is the one that it is without that link.
-std::string FileHistory::withoutLinksAbove(std::string location) const {
-  // Links that lead below themselves end somewhere in what the system follows, too.
-  for (int links = 0; links < 40; ++links) {
-    bool found = false;
-    for (std::string_view at = parentOf(location); at != "."; at = parentOf(at)) {
-      const auto link = numbers_.find(std::string(at));
-      if (link == numbers_.end() || name(link->second).link_to == kNoFileNumber) continue;
-      const std::string& target = name(followed(link->second)).location;
-      const std::string rest = location.substr(at.size());
-      location = target == "." ? rest.substr(1) : target + rest;
-      found = true;
-      break;  // what `at` looked into is gone
-    }
-    if (!found) break;
-  }
-  return location;
 }
 
 FileNumber FileHistory::numberAt(std::string location, std::string_view source) {
@@ -1078,7 +1058,6 @@ ContentId FileHistory::named(const event::Event& event, const PastEvent& when, F
   } else if (calls::does(row, Effect::kMakesSymlink)) {
     change(file, when, Presence::kAbsent, Presence::kThere);
     name(file).make(kNoContent, new_file);
-    has_links_ = true;
     const int text = calls::indexOf(row, Role::kLinkText);
     const std::string_view words = event.texts[static_cast<std::size_t>(text)].raw;
     if (!words.starts_with('/')) name(file).link_text = words;

@@ -308,7 +308,6 @@ class FileHistory {
   const FileName& name(model::FileNumber number) const {
     return names_[static_cast<std::size_t>(number)];
   }
-  std::string withoutLinksAbove(std::string location) const;
   model::FileNumber numberAt(std::string location, std::string_view source);
   ContentId find(model::FileNumber number, const PastEvent& when);
   bool isBelowMade(model::FileNumber number) const;
@@ -363,7 +362,6 @@ class FileHistory {
   std::deque<FileName> names_;  // references to one stay good while others are added
   std::vector<Content> contents_;
   std::vector<Moved> moved_;
-  bool has_links_ = false;  // a call made a symbolic link
   std::vector<MadeUp> made_up_;
   // Calls that found nothing below a directory that no call had named, by its location.
   std::unordered_map<std::string, ByThread> missed_below_;
