@@ -19,10 +19,14 @@ constexpr bool isTouch(const calls::Row& row) {
   return row.plain == calls::CallId::map_read || row.plain == calls::CallId::map_write;
 }
 
-// What inlined code did with the buffer of a stream. The tracer tells it by the buffer's pointers,
-// where another call on the stream shows them; and in a replay also what the replay itself moved.
+// What inlined code did with the buffer of a stream, and the calls by which it fills or empties the
+// buffer. The tracer tells it by the buffer's pointers, where another call on the stream shows
+// them; and in a replay also what the replay itself moved. A library's inlined code is followed
+// only from its first such call, so that a replay may be at another place of the buffer there.
 constexpr bool isInlined(const calls::Row& row) {
-  return row.plain == calls::CallId::inlined_getc || row.plain == calls::CallId::inlined_putc;
+  return row.plain == calls::CallId::inlined_getc || row.plain == calls::CallId::inlined_putc ||
+         row.number == calls::toNumber(calls::CallId::__uflow) ||
+         row.number == calls::toNumber(calls::CallId::__overflow);
 }
 
 // Whether the result says something about the file: bytes, items, positions, counts. Descriptors

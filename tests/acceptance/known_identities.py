@@ -19,6 +19,7 @@ LOCATIONS = {
     "hard_link_across": [(0, 16384), (24576, 12288)],
     "linked_temporary": [(0, 20480), (24576, 4096)],
     "symlink_to_file": [(0, 16384), (16384, 8192)],
+    "symlink_to_directory": [(0, 24576), (24576, 16384)],
     "renamed_directory": [(0, 12288), (0, 20480), (24576, 4096)],
     "ranks": [(16384, 4096), (20480, 16384)],
     "ranks_rename": [(0, 16384), (0, 16384), (16384, 0), (16384, 0)],
@@ -37,6 +38,11 @@ KNOWN = {
     ("hard_link_across", "estimate"): {"creates": 2, "cuts": 0, "extending": 3, "overwriting": 0},
     # The schedule does not have the name /proc/self/fd/N.
     ("linked_temporary", "estimate"): {"creates": 1, "cuts": 0, "extending": 3, "overwriting": 0},
+    # A file that is made through a link to its directory, which the run made, is another file than the
+    # one by its plain name, and a step makes that.
+    ("symlink_to_directory", "estimate"): {"creates": 3.0, "cuts": 0, "extending": 3, "overwriting": 0},
+    ("symlink_to_directory", "schedule check"): ["left out: what made 1 files and directories, folder/file "
+        "the first: it is not recorded, and steps that make them stand before the calls that found them"],
 }
 for _case, _files in NAMES_OF_SEVERAL_FILES.items():
     _moved = [file[:2] for file in _files]
