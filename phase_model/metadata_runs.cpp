@@ -252,16 +252,16 @@ namespace {
 
 // Runs that are equal in this are similar. Those that short ones were put together in are alike in
 // that.
-struct Likeness {
+struct RunLikeness {
   std::size_t directory;  // by family
   bool mixed;
   std::vector<MetadataKind> kinds;
 
-  auto operator<=>(const Likeness&) const = default;
+  auto operator<=>(const RunLikeness&) const = default;
 };
 
-Likeness likenessOf(const RankRun& each, std::size_t directory) {
-  Likeness likeness{.directory = directory, .mixed = each.run.mixed, .kinds = {}};
+RunLikeness likenessOf(const RankRun& each, std::size_t directory) {
+  RunLikeness likeness{.directory = directory, .mixed = each.run.mixed, .kinds = {}};
   if (each.run.mixed) return likeness;
   for (const auto& [kind, count] : each.run.calls) likeness.kinds.push_back(kind);
   return likeness;
@@ -314,10 +314,10 @@ void addMetadataPhases(const std::vector<RankRun>& runs, std::int64_t origin_ns,
     touched_by_run.push_back(place->second);
   }
   const Families families = findFamilies(touched);
-  std::map<std::pair<Likeness, std::uint64_t>, std::vector<const RankRun*>> groups;
-  std::map<std::pair<int, Likeness>, std::uint64_t> turns;
+  std::map<std::pair<RunLikeness, std::uint64_t>, std::vector<const RankRun*>> groups;
+  std::map<std::pair<int, RunLikeness>, std::uint64_t> turns;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    const Likeness likeness = likenessOf(runs[i], families.family[touched_by_run[i]]);
+    const RunLikeness likeness = likenessOf(runs[i], families.family[touched_by_run[i]]);
     groups[{likeness, turns[{runs[i].rank, likeness}]++}].push_back(&runs[i]);
   }
   struct Found {
