@@ -102,7 +102,7 @@ Reading readWhenSettled(const std::filesystem::path& directory, const Launcher& 
   const auto begin = std::chrono::steady_clock::now();
   const auto deadline = begin + std::chrono::seconds(2);
   // A helper that ends with its program (the tracker of Python's shared memory) ends a moment after
-  // it. One that has no rank and goes on is a daemon, for which nobody waits longer.
+  // it. One that has no rank and goes on is a daemon, which is not waited for.
   const auto end_of_helpers = begin + std::chrono::milliseconds(500);
   while (true) {
     base::Result<tracefile::Trace> trace = tracefile::Trace::open(directory);
