@@ -257,8 +257,16 @@ class Comparison final : public model::ScheduleSink {
                                    isInAdoptedTree(*next_);
     // And so is which attributes there are.
     const bool is_other_attribute = isOtherAttribute(event, *next_);
-    if (is_other_attribute || is_kept_directory) compareNames(event, *next_);
-    if (is_found_link || is_other_clone || is_other_attribute || is_kept_directory) {
+    // Where the lines end is not known of a file that had another name when it was written, or
+    // where a position is not known. The replay says so too.
+    const bool is_foreign_line =
+        calls::does(*event.row, Effect::kReadsLine) && event.offset == model::kUnknownOffset &&
+        !isSameResult(*event.row,
+                      {.failed = event.failed, .result = event.result, .at_least = event.at_least},
+                      {.failed = next_->failed, .result = next_->result});
+    if (is_other_attribute || is_kept_directory || is_foreign_line) compareNames(event, *next_);
+    if (is_found_link || is_other_clone || is_other_attribute || is_kept_directory ||
+        is_foreign_line) {
       ++result_.substituted[event.row->name];
     } else {
       compare(event, *next_);
@@ -285,6 +293,8 @@ class Comparison final : public model::ScheduleSink {
           return thread.second.pid == process->pid && thread.second.tid == log.tid;
         };
         if (std::ranges::any_of(identity_.threads, is_this)) continue;
+        // The main thread makes the tree of its node and looks at inputs that are read in place.
+        if (identity_.prepares && log.tid == process->pid) continue;
         tracefile::IoReader events(*process, log, paths_);
         while (const event::Event* event = events.next()) {
           // The thread in which the end of a transfer is seen is the system's choice.
@@ -599,7 +609,9 @@ base::Result<ReplayIdentity> readReplayIdentity(const std::filesystem::path& tra
           .source = base::bytesOf(file.text("source")), .real = base::bytesOf(file.text("real"))};
     }
   }
+  identity.prepares = !identity.in_place.empty();
   if (report.find("node_trees") != nullptr) {
+    identity.prepares |= !report.list("node_trees").empty();
     for (const std::string& tree : report.texts("node_trees")) {
       identity.trees.push_back(base::bytesOf(tree));
     }
