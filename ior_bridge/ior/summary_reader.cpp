@@ -329,7 +329,7 @@ LooseDocument readLooseJson(std::string_view text) { return Parser(text).parse()
 
 namespace {
 
-constexpr std::uint64_t kMaxBytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t kMaxMovedBytes = std::uint64_t{64} << 20;
 
 std::optional<double> numberAt(const JsonNode& node, std::string_view key) {
   const JsonNode* value = node.find(key);
@@ -617,10 +617,10 @@ base::Result<Summary> readSummary(const std::filesystem::path& path) {
   const std::uint64_t size = file->size();
   if (size == 0)
     return base::failure(base::Code::kNotOurs, "{}: empty", base::printable(path.native()));
-  if (size > kMaxBytes) {
+  if (size > kMaxMovedBytes) {
     return base::failure(base::Code::kNotOurs,
                          "{}: {} bytes; a summary of IOR has at most {} bytes",
-                         base::printable(path.native()), size, kMaxBytes);
+                         base::printable(path.native()), size, kMaxMovedBytes);
   }
   std::string text(size, '\0');
   text.resize(file->readAt(0, text.data(), text.size()));

@@ -190,14 +190,8 @@ base::Result<fs::path> makeTree(const fs::path& target, bool fresh, bool keeps) 
     if (const auto removed = removeLeft(real); !removed) return removed.failure();
     return tree;
   }
-  // Not unasked: another replay may have made one meanwhile. It goes by another name first: the
-  // tracer records what is done below that of the tree.
-  if (fresh) {
-    const fs::path old = real / (std::string(kNodeMark) + "old");
-    fs::remove_all(old, error);  // of one that was killed here
-    raw::renameAt(AT_FDCWD, tree.c_str(), AT_FDCWD, old.c_str());
-    if (!error) fs::remove_all(old, error);  // removes links as such
-  }
+  // Not unasked: another replay may have made one meanwhile.
+  if (fresh) fs::remove_all(tree, error);  // removes links as such
   if (error) return refused(tree, error.value());
   if (raw::mkdirAt(AT_FDCWD, tree.c_str(), 0755) != 0) return refused(tree, errno);
   return tree;
