@@ -37,7 +37,10 @@ ProgressStage::ProgressStage(std::string_view what, std::string_view unit, std::
 
 ProgressStage::~ProgressStage() {
   const std::lock_guard lock(g_mutex);
-  g_innermost = outer_;
+  // Stages of two threads do not end in the order of their beginnings.
+  ProgressStage** place = &g_innermost;
+  while (*place != this && *place != nullptr) place = &(*place)->outer_;
+  if (*place == this) *place = outer_;
   if (outer_ != nullptr) {
     outer_->begin_ += g_counted.load(std::memory_order_relaxed) - counted_before_;
   }
