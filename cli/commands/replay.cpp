@@ -256,7 +256,7 @@ std::string tellingLine(const std::string& words) {
   return base::safeText(first);
 }
 
-// Of a launcher that failed, where no process of ours has said why.
+// The words of a launcher that failed, for when no rank has said why.
 std::string launcherSentence(const std::string& launcher, const ChildEnd& end,
                              const std::string& words) {
   std::string text = fmt::format("{}: {} before the replay had a report", base::printable(launcher),

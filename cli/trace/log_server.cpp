@@ -47,7 +47,7 @@ std::string programOf(pid_t pid) {
   return error ? std::string() : fmt::format(" ({})", base::printable(program.native()));
 }
 
-// What the thread works on.
+// The file that the thread works on.
 class Openings {
  public:
   Openings(fs::path directory, const wire::RunId& run)
@@ -56,7 +56,7 @@ class Openings {
   void serve(int listener) {
     const base::Descriptor peer(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
     if (!peer) return;
-    // Who connects and then says nothing holds others up for no longer.
+    // A peer that connects and sends nothing delays the others for no longer.
     const timeval patience{.tv_sec = 0, .tv_usec = 200000};
     setsockopt(peer.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     setsockopt(peer.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);

@@ -1,4 +1,4 @@
-// What a host program says of its work when it is asked to: which steps it goes through and how
+// The log that a host program writes of its work on demand: which steps it goes through and how
 // long each takes, and what came before a failure. Silent until setLog() is called; libraries only
 // write here, and a program decides where it goes (logging/logging.hpp). Any thread may write.
 #pragma once

@@ -177,7 +177,7 @@ struct PhaseModel {
   std::string schedule;
 };
 
-// What a metadata phase has in place of the name of an operation.
+// The name of a metadata phase, where a data phase has an operation.
 inline constexpr std::string_view kMetadataName = "metadata";
 
 // Bytes and requests of one operation over all processes of its phase.

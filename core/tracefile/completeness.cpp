@@ -258,7 +258,7 @@ void checkRanks(const Trace& trace, Wholeness& result) {
   }
 }
 
-// What a process without a traced end is known to have moved, where no signal ended it; nullptr
+// The bytes that a process without a traced end moved, where no signal ended it; nullptr
 // where that is not known.
 const EndedProcess* endBySystemCall(const Trace& trace, const Process& process) {
   const std::string& host = process.info.text(info::kHost);

@@ -28,7 +28,7 @@ struct Stops {
 // A stop that the process did not end goes on to where its log ends, as far as that is known.
 Stops stopsOf(const Process& process);
 
-// What a default filter left out, of all processes.
+// The calls that a default filter left out, summed over all processes.
 struct LeftOut {
   std::string pattern;
   std::uint64_t calls = 0;

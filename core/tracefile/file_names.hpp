@@ -1,7 +1,7 @@
 // Which names of a trace lead to one file: hard and symbolic links, and names that were renamed, by
 // themselves or with a directory above them.
 //
-// What the kernel says decides: the inode that each open found. Two names are one file where their
+// The kernel decides, by the inode that each open found. Two names are one file where their
 // opens found one inode and a link or rename that was recorded made the one of the other, or where
 // they found it on one node and no name of it was ever renamed, replaced or removed: an inode that
 // is free is soon that of another file. A name that led to several inodes, or that several others

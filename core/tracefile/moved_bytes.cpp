@@ -15,7 +15,7 @@ namespace info = wire::info;
 constexpr std::uint64_t kReadByLoader = std::uint64_t{1} << 20;
 constexpr std::uint64_t kWrittenByCLibrary = std::uint64_t{64} << 10;
 
-// What the kernel counted beyond `known`; 0 where it is less than `least`.
+// The bytes that the kernel counted beyond `known`; 0 where these are fewer than `least`.
 std::uint64_t beyond(std::uint64_t kernel, std::uint64_t known, std::uint64_t least) {
   return kernel < known + least ? 0 : kernel - known;
 }
