@@ -287,5 +287,25 @@ TEST_F(RingTest, AChildIsAProcessOfItsOwn) {
   EXPECT_EQ(trace.events.size(), 5U);
 }
 
+// A signal handler forks while noteCall or eventsOf has the ring in hand, and returns there.
+TEST_F(RingTest, AChildMayTouchTheRingThatItsThreadHadInHand) {
+  traced([this] {
+    const int fd = test::openRecorded(directory_ / "file");
+    test::recordSeek(fd, 1);
+    Ring* const in_hand = thread.lanes[0].ring;
+    EXPECT_EQ(test::runInChild([fd, in_hand] {
+                in_hand->header.call_state.store(wire::CallState::kUnderWay);
+                test::recordSeek(fd, 2);
+                in_hand->header.call_state.store(wire::CallState::kBetween);
+                finish(wire::AccountState::kEnded);
+              }),
+              0);
+    finish(wire::AccountState::kEnded);
+  });
+  const test::RecordedTrace trace = read();
+  EXPECT_TRUE(trace.wholeness.whole) << trace.trouble();
+  EXPECT_EQ(trace.events.size(), 2U);
+}
+
 }  // namespace
 }  // namespace omnio::trace

@@ -185,14 +185,16 @@ inline bool hasRecorded(const Thread& self) {
 // that will be an event, or is out of it. One store. In a handler, nothing is noted of the call
 // that it makes: the call that it interrupts is what counts.
 inline void noteCall(Thread& self, wire::CallState state) {
+  Ring* const ring = self.lanes[0].ring;
   if (self.level == 0 && hasRecorded(self)) {
-    self.lanes[0].ring->header.call_state.store(state, std::memory_order_release);
+    ring->header.call_state.store(state, std::memory_order_release);
   }
 }
 
 // Events of the thread so far, those of its signal handlers left out.
 inline std::uint64_t eventsOf(const Thread& self) {
-  return self.lanes[0].events + (hasRecorded(self) ? self.lanes[0].ring->events : 0);
+  const Ring* const ring = self.lanes[0].ring;
+  return self.lanes[0].events + (hasRecorded(self) ? ring->events : 0);
 }
 
 // Where the calling function's frame ends: tells which frames a jump leaves behind.

@@ -509,10 +509,11 @@ std::uint32_t ringCount() { return ring_count.load(std::memory_order_acquire); }
 
 void forgetRings() {
   RingBeingMade::forgetAll();
-  // A signal handler that forks in the middle of a record returns there in the child too.
+  // A signal handler that forks in the middle of a record returns there in the child too, or into
+  // the few lines that look at the thread's ring between records (noteCall, eventsOf).
   const bool is_in_use = thread.level > 0;
   forEachRing([is_in_use](Ring& ring) {
-    if (is_in_use) {
+    if (is_in_use || &ring == thread.lanes[0].ring) {
       replaceRing(ring);
     } else {
       unmapRing(ring);
