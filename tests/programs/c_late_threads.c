@@ -116,10 +116,13 @@ int main(void) {
   const pthread_t starved = make(writeAtOnce);
   for (const long until = nowNs() + kLateNs; nowNs() < until;) {
   }
+  // What the other thread waits for may be the end of this one's wait, after which this one may get
+  // no processor for a while itself.
+  const long begun_waiting = nowNs();
   CHECK(pthread_join(starved, NULL) == 0);
   printf("%ld %ld\n", nowNs() - begun, waited_ns);
   beForemost(SCHED_OTHER, 0);
-  begun = nowNs();
+  begun = begun_waiting;
   CHECK(pthread_join(make(sleepAndWrite), NULL) == 0);
   printf("%ld %ld\n", nowNs() - begun, waited_ns);
   close(fd);
