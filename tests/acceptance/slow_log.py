@@ -27,6 +27,7 @@ DROPPED_BECAUSE = "slow|keep up|when-slow"  # in a reason, when events were drop
 DELAY_MS = 50
 # A write that takes this long is a slow one (kSlowWriteNs in trace/runtime/ring/log_helper.hpp).
 HELD_S = 0.01
+HEADER_BYTES = 4096  # kContainerHeaderBytes in core/wire/container.hpp
 
 # One thread makes more events than all rings of it hold. The pace leaves processors free.
 # name: (threads, calls of each, nanoseconds from call to call)
@@ -171,12 +172,19 @@ class Holder:
     def writesMade(self):
         return sum(writesIn(self.test.directory).values())
 
+    def logHasBegun(self):
+        """Whether its header and the facts of its process are written. Other threads make calls while
+        one still writes the facts, which is not counted as waiting for the log."""
+        trace = os.path.join(self.device.backing, os.path.basename(self.device.trace))
+        return any(name.endswith(".omnio") and os.path.getsize(os.path.join(trace, name)) > HEADER_BYTES
+                   for name in os.listdir(trace))
+
     def goesOn(self, sees):
         """The first writes are those of the program's threads; one that was slow makes the tracer
         write on a thread of its own, beside which the program goes on."""
         def ringIsHeld():
             held = self.device.held()
-            if held and self.writesMade() == 0:  # the beginning of the log
+            if held and (self.writesMade() == 0 or not self.logHasBegun()):
                 self.device.let(len(held))
                 return False
             return held
