@@ -143,14 +143,30 @@ def ringsOf(directory):
     return result
 
 
+SESSIONS = "OMPI_MCA_orte_tmpdir_base"
+
+
 class WorkDirectory:
-    """A fresh directory with its real path, since traces and strace name real paths."""
+    """A fresh directory with its real path, since traces and strace name real paths.
+
+    Open MPI has its sessions in a directory of its own meanwhile: of two mpiruns in the usual one, which
+    another test may use, one may remove a directory that the other has just found (`mkdir: File exists`).
+    """
 
     def __enter__(self):
         self.path = os.path.realpath(tempfile.mkdtemp(prefix="omnio-test-"))
+        self._sessions = tempfile.mkdtemp(prefix="omnio-mpi-")
+        os.chmod(self._sessions, 0o1777)  # some tests run as another user
+        self._before = os.environ.get(SESSIONS)
+        os.environ[SESSIONS] = self._sessions
         return self.path
 
     def __exit__(self, *_):
+        if self._before is None:
+            os.environ.pop(SESSIONS, None)
+        else:
+            os.environ[SESSIONS] = self._before
+        shutil.rmtree(self._sessions, ignore_errors=True)
         if os.environ.get("OMNIO_TEST_KEEP"):
             print(f"kept: {self.path}")
             return
