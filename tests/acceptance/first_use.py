@@ -1,6 +1,6 @@
 """What several threads use for the first time at the same moment: each of them names the file that it
 is, and none is lost. Eight threads meet at a descriptor, a stream, a directory that the process has
-from elsewhere, and at the beginning of a process.
+from elsewhere, at the beginning of a process, and at what MPI makes.
 
   first_use.py [ROUNDS]      rounds of each kind and flavour; 200 of them unless it is given
 """
@@ -9,14 +9,16 @@ import collections
 import os
 import sys
 
-from omnio_testing import (FLAVOURS, Checks, WorkDirectory, emptied, omnio, program, readLog, run, skipTest,
-                           stats, trace)
+from omnio_testing import (FLAVOURS, Checks, WorkDirectory, emptied, mpirun, program, readLog,
+                           skipTest, stats, trace)
 
 THREADS = 8
-# kind: the call that each thread makes on what is new, and how many rounds go into one of ROUNDS
+# kind: the call that each thread makes on what is new
 KINDS = {"pread": "pread", "stat": "fstat", "dup": "dup", "stream": "fprintf", "directory": "readdir",
          "map": "mmap", "async": "aio_read", "at": None}
 ROUNDS_OF_A_PROCESS = 10  # a process costs as much as so many rounds in one
+ROUNDS_OF_A_JOB = 50      # as does a job
+MPI_RANKS = 2
 
 
 def fileOf(event):
@@ -145,6 +147,50 @@ def checkCloseRange(checks, work):
                  "calls on the file of the other thread")
 
 
+def checkMpi(checks, work, flavour, jobs):
+    """Communicators, counters of messages and a file: each thread has its own, and all is matched."""
+    home = emptied(os.path.join(work, "home"))
+    directory = os.path.join(work, "trace")
+    wanted = {("MPI_Comm_create_group", 0): MPI_RANKS * THREADS, ("MPI_Sendrecv", 1): MPI_RANKS * THREADS,
+              ("MPI_Sendrecv", MPI_RANKS): MPI_RANKS * THREADS}
+    for job in range(jobs):
+        case = f"{flavour} MPI, job {job}"
+        emptied(directory)
+        path = os.path.join(home, f"mpi.{job}")
+        done = trace(directory, [*mpirun(MPI_RANKS), program("c_mpi_first_use"), path], flavour=flavour,
+                     cwd=home)
+        if done.status == 77:
+            checks.skip(case, "this MPI does not give MPI_THREAD_MULTIPLE")
+            return
+        checks.equal(done.status, 0, f"{case}: {done.err!r}")
+        got = collections.Counter()
+        made, used, offsets, unmatched = set(), set(), [], 0
+        for event in readLog(directory, "--mpi"):
+            if "call" not in event:  # the summary
+                continue
+            args = event["args"]
+            unmatched += not event.get("matched", True)
+            if event["call"] == "MPI_Comm_create_group":
+                got[(event["call"], 0)] += 1
+                made.add((event["rank"], args["newcomm"]))
+            elif event["call"] == "MPI_Sendrecv":
+                size = event["comm"]["size"]
+                got[(event["call"], size)] += 1
+                if size == 1:
+                    used.add((event["rank"], args["comm"]))
+                checks.equal(args["seq"], 1, f"{case}: the number of a message")
+            elif event["call"] == "MPI_File_write_at":
+                checks.equal(fileOf(event), path, f"{case}: file")
+                offsets.append(args["offset"])
+        checks.equal(dict(got), wanted, f"{case}: calls by size of the communicator")
+        checks.equal(len(made), MPI_RANKS * THREADS, f"{case}: communicators that were made")
+        checks.equal(used, made, f"{case}: communicators that were used")
+        checks.equal(sorted(offsets), list(range(MPI_RANKS * THREADS)), f"{case}: what was written")
+        checks.equal(unmatched, 0, f"{case}: calls without a counterpart")
+        about = stats(directory)["trace"]
+        checks.that(about["whole"], f"{case}: {about['reasons']}")
+
+
 def main():
     if program("first_use") is None:
         skipTest("first_use was not built")
@@ -165,6 +211,9 @@ def main():
                     checkFork(checks, work, flavour, kind, processes)
             with checks.case(f"{flavour} begin"):
                 checkBegin(checks, work, flavour, processes)
+            if flavour in ("mpi", "hybrid") and program("c_mpi_first_use") and mpirun(1):
+                with checks.case(f"{flavour} MPI"):
+                    checkMpi(checks, work, flavour, max(rounds // ROUNDS_OF_A_JOB, 3))
         with checks.case("close_range"):
             checkCloseRange(checks, work)
         with checks.case("begin with call stacks"):
