@@ -18,6 +18,7 @@
 #include "core/base/printable.hpp"
 #include "core/base/progress.hpp"
 #include "core/tracefile/container_file.hpp"
+#include "core/tracefile/log_parts.hpp"
 #include "core/tracefile/process.hpp"
 #include "core/tracefile/ring_file.hpp"
 #include "core/tracefile/trace.hpp"
@@ -246,10 +247,10 @@ bool isOldName(std::string_view name) {
 
 // Whether the run's `omnio trace` may still be there. The pids of another container mean nothing
 // here, so a run whose processes have other pids counts as supervised for as long as the node runs.
-bool isSupervised(const RingContent& ring) {
+bool isSupervised(const wire::Supervisor& supervisor, std::uint64_t pid_namespace) {
   static const std::uint64_t boot = bootNumber(thisBoot());
-  return ring.supervisor.pid != 0 && ring.supervisor.boot == boot &&
-         isAlive(ring.supervisor.pid, ring.supervisor.start, ring.pid_namespace).value_or(true);
+  return supervisor.pid != 0 && supervisor.boot == boot &&
+         isAlive(supervisor.pid, supervisor.start, pid_namespace).value_or(true);
 }
 
 // The rings of one trace in the ring directories.
@@ -266,7 +267,7 @@ RingSurvey surveyRings(const std::vector<fs::path>& directories, const TraceIden
   RingSurvey survey;
   for (const fs::path& path : ringFiles(directories)) {
     const auto name = ringNameOf(path.filename().native());
-    if (!name || !identity.isCandidate(*name)) continue;
+    if (!name || !identity.isCandidate(*name) || partFileOf(path)) continue;
     const auto ring = readRing(path);
     if (!ring) {
       if (isUnfinished(path)) survey.unfinished.push_back(path);
@@ -311,7 +312,7 @@ Orphans findOrphans() {
     if (lstat(path.c_str(), &status) != 0) continue;
     const std::string file_name = path.filename().native();
     const auto name = ringNameOf(file_name);
-    if (!name && !isOldName(file_name)) continue;
+    if ((!name && !isOldName(file_name)) || partFileOf(path)) continue;
     if (status.st_uid != geteuid()) {
       ++orphans.of_others;
       continue;
@@ -321,7 +322,7 @@ Orphans findOrphans() {
       if (isUnfinished(path)) orphans.unfinished.push_back(path);
       continue;
     }
-    if (ring->alive || isSupervised(*ring)) {
+    if (ring->alive || isSupervised(ring->supervisor, ring->pid_namespace)) {
       live_runs.insert(runIdText(ring->run));
       ++orphans.running;
     } else {
@@ -356,29 +357,69 @@ Orphans findOrphans() {
   return orphans;
 }
 
+namespace {
+
+// The containers of a trace, by token, and where their processes had rings.
+struct Containers {
+  std::map<std::uint64_t, fs::path> by_token;
+  std::vector<std::string> places;
+};
+
+base::Result<Containers> surveyContainers(const fs::path& trace) {
+  Containers found;
+  const base::Result<std::vector<fs::path>> containers = containersIn(trace);
+  if (!containers) return containers.failure();
+  for (const fs::path& path : *containers) {
+    const base::Result<ContainerFile> start = openContainerFile(path);
+    if (!start) continue;
+    found.by_token[start->header.token] = path;
+    ProcessInfo info;
+    readFirstFacts(start->file, start->header.token, info);
+    const std::string& place = info.text(wire::info::kRingPlace);
+    auto& places = found.places;
+    if (std::find(places.begin(), places.end(), place) == places.end()) places.push_back(place);
+  }
+  return found;
+}
+
+// Takes the parts of logs whose `omnio trace` has gone. Returns how many.
+std::size_t takeParts(const fs::path& trace, const std::vector<PartFile>& files,
+                      const Containers& containers, CollectReport& report) {
+  std::map<std::uint64_t, std::string> names;
+  for (const auto& [token, path] : containers.by_token) names[token] = path.filename().native();
+  LogParts parts(
+      trace,
+      [](const wire::LogPartHeader& part) {
+        return !isSupervised(part.supervisor, part.pid_namespace);
+      },
+      [](const wire::LogPartHeader& /*part*/, uid_t /*user*/) {}, names);
+  const std::size_t taken = parts.take(files, true);
+  LogParts::removeUnfinished(files);
+  for (std::string& trouble : parts.takeTroubles()) report.troubles.push_back(std::move(trouble));
+  return taken;
+}
+
+}  // namespace
+
 CollectReport collectRings(const fs::path& trace) {
   CollectReport report;
-  const base::Result<std::vector<fs::path>> containers = containersIn(trace);
+  base::Result<Containers> containers = surveyContainers(trace);
+  TraceIdentity identity = TraceIdentity::of(trace);
+  if (containers) {
+    const auto files = partFiles(ringDirectories(containers->places), identity);
+    if (!files.empty() && takeParts(trace, files, *containers, report) > 0) {
+      containers = surveyContainers(trace);
+    }
+  }
   if (!containers) {
     report.troubles.push_back(containers.failure().sentence);
     return report;
   }
-  TraceIdentity identity = TraceIdentity::of(trace);
-  std::map<std::uint64_t, fs::path> by_token;
-  std::vector<std::string> places;
-  for (const fs::path& path : *containers) {
-    const base::Result<ContainerFile> start = openContainerFile(path);
-    if (!start) continue;
-    by_token[start->header.token] = path;
-    ProcessInfo info;
-    readFirstFacts(start->file, start->header.token, info);
-    const std::string& place = info.text(wire::info::kRingPlace);
-    if (std::find(places.begin(), places.end(), place) == places.end()) places.push_back(place);
-  }
+  const std::map<std::uint64_t, fs::path>& by_token = containers->by_token;
 
   std::error_code error;
   const fs::path real = fs::canonical(trace, error);
-  const std::vector<fs::path> directories = ringDirectories(places);
+  const std::vector<fs::path> directories = ringDirectories(containers->places);
   const auto is_known = [&by_token](std::uint64_t token) { return by_token.contains(token); };
   RingSurvey survey = surveyRings(directories, identity, is_known);
   if (survey.of_others > 0) {
@@ -390,6 +431,10 @@ CollectReport collectRings(const fs::path& trace) {
     survey = surveyRings(directories, identity, is_known);
   }
   report.of_others = survey.of_others;
+  // What comes of these parts has its place in the log, where nothing else must be.
+  for (const PartFile& part : partFiles(directories, identity)) {
+    survey.running.insert(part.owner.token);
+  }
   for (const fs::path& path : survey.unfinished) report.rings += fs::remove(path, error) ? 1 : 0;
   const auto& [dead, running] = std::tie(survey.dead, survey.running);
   report.running = running.size();
