@@ -16,8 +16,8 @@
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
 #include "cli/trace/child.hpp"
-#include "cli/trace/log_server.hpp"
 #include "cli/trace/manifest.hpp"
+#include "cli/trace/part_taker.hpp"
 #include "cli/trace/preload.hpp"
 #include "cli/trace/setting_values.hpp"
 #include "cli/trace/trace_directory.hpp"
@@ -26,6 +26,7 @@
 #include "core/base/printable.hpp"
 #include "core/order/host_offsets.hpp"
 #include "core/tracefile/collect.hpp"
+#include "core/tracefile/log_parts.hpp"
 #include "core/tracefile/trace_identity.hpp"
 #include "core/tracefile/unlogged.hpp"
 #include "core/wire/info.hpp"
@@ -139,9 +140,13 @@ void conclude(const Request& request, const OpenDirectory& opened, const wire::R
   const std::optional<std::filesystem::path> there = opened.path();
   if (!there) {
     // Without the directory these rings can never be collected.
-    for (const auto& ring : tracefile::deadRingsOf(tracefile::TraceIdentity::ofRun(run.id)).rings) {
-      std::error_code error;
+    const auto identity = tracefile::TraceIdentity::ofRun(run.id);
+    std::error_code error;
+    for (const auto& ring : tracefile::deadRingsOf(identity).rings) {
       std::filesystem::remove(ring, error);
+    }
+    for (const auto& part : tracefile::partFiles(tracefile::ringDirectories(), identity)) {
+      std::filesystem::remove(part.path, error);
     }
     printFailure(fmt::format("{} is gone, and the trace with it",
                              base::printable(opened.first_path().native())));
@@ -231,11 +236,11 @@ int runTrace(Request& request) {
                 .pid = getpid(),
                 .started_ns = unixNs(),
                 .troubles = {}};
-  std::optional<LogServer> server(std::in_place, directory->path, directory->run);
+  std::optional<PartTaker> parts(std::in_place, directory->path, directory->run);
   const ChildEnd end =
       runChild(request.command,
                {.also_pass_on = *wire::parseSignal(request.word(wire::SettingId::kToggleSignal))});
-  server.reset();
+  parts.reset();
   launch.ended_ns = unixNs();
   launch.exit_code = end.exitCode();
   base::logInfo("{} ended with status {}", request.command.front(), launch.exit_code);

@@ -18,7 +18,7 @@
 #include "core/wire/settings.hpp"
 #include "trace/runtime/identity.hpp"
 #include "trace/runtime/process.hpp"
-#include "trace/runtime/ring/log_request.hpp"
+#include "trace/runtime/ring/log_parts.hpp"
 #include "trace/runtime/settings.hpp"
 #include "trace/runtime/sys/forbidden_calls.hpp"
 #include "trace/runtime/sys/own_clone.hpp"
@@ -162,10 +162,13 @@ long append(const char* suffix, const char* record, std::size_t bytes) {
   // A limit that a long list could meet is not worth a signal.
   constexpr std::uint64_t kRoomy = 64U << 20;
   if (!withinFileSizeLimit(kRoomy)) return -EFBIG;
-  long fd = rawSyscall(SYS_openat, AT_FDCWD, address(path),
-                       O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (fd < 0) fd = requestLog(wire::LogRequestKind::kNotes, path, fd);
-  if (fd < 0) return fd;
+  const long fd = rawSyscall(SYS_openat, AT_FDCWD, address(path),
+                             O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (fd < 0) {
+    const iovec piece = {const_cast<char*>(record), bytes};
+    const long left = leavePart(wire::LogPartKind::kNotes, path, &piece, 1, bytes, 0, fd);
+    return left < 0 ? left : static_cast<long>(bytes);
+  }
   long written = -EFBIG;
   // All processes of the host write to it: one that has a limit may meet it long before it is
   // roomy.

@@ -11,7 +11,7 @@
 #include "core/wire/info.hpp"
 #include "trace/runtime/identity.hpp"
 #include "trace/runtime/process.hpp"
-#include "trace/runtime/ring/log_request.hpp"
+#include "trace/runtime/ring/log_parts.hpp"
 #include "trace/runtime/sys/own_clone.hpp"
 #include "trace/runtime/sys/raw_syscall.hpp"
 #include "trace/runtime/sys/resource_limits.hpp"
@@ -27,6 +27,7 @@ enum class State : int { kNone, kOpening, kOpen };
 std::atomic<State> state{State::kNone};
 std::atomic<int> descriptor{-1};
 std::atomic<std::uint64_t> file_end{0};
+std::atomic<long> refusal{0};  // -errno of its making: the container is written in parts
 std::uint64_t device = 0;
 std::uint64_t inode = 0;
 char path[wire::kMaxTraceDirectory + 256] = {};
@@ -147,8 +148,7 @@ class LogDescriptor {
     kept_.release();
     // A filter may allow to write, but no more to open. Else it is kept when that can be done
     // without taking a number of the application's.
-    long opened = rawSyscall(SYS_openat, AT_FDCWD, address(path), O_RDWR | O_CLOEXEC);
-    if (opened < 0) opened = requestLog(wire::LogRequestKind::kKnownLog, path, opened);
+    const long opened = rawSyscall(SYS_openat, AT_FDCWD, address(path), O_RDWR | O_CLOEXEC);
     if (opened < 0) {
       error_ = opened;
       return;
@@ -183,6 +183,8 @@ class LogDescriptor {
   long error_ = 0;
   bool is_opened_ = false;
 };
+
+}  // namespace
 
 bool writeAt(int fd, const iovec* pieces, int count, std::size_t bytes, std::uint64_t offset) {
   if (!withinFileSizeLimit(offset + bytes)) {
@@ -227,6 +229,8 @@ bool writeAt(int fd, const iovec* pieces, int count, std::size_t bytes, std::uin
   return true;
 }
 
+namespace {
+
 long createFile() {
   char host[kHostBytes];
   hostName(host);
@@ -241,18 +245,18 @@ long createFile() {
         .putByte('.')
         .putNumber(image)
         .put(wire::kContainerSuffix);
-    long fd = rawSyscall(SYS_openat, AT_FDCWD, address(path), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
-                         0644);
-    if (fd < 0 && fd != -EEXIST) fd = requestLog(wire::LogRequestKind::kNewLog, path, fd);
+    const long fd = rawSyscall(SYS_openat, AT_FDCWD, address(path),
+                               O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (fd != -EEXIST) return fd;
   }
   return -EEXIST;
 }
 
-// Writes the header of a new container, on a descriptor that is then kept or closed. 0 or -errno.
+// Writes the header of a new container, on a descriptor that is then kept or closed, or as a part
+// where making it was refused. 0 or -errno.
 long writeHeader(long fd) {
   struct stat s;
-  if (rawSyscall(SYS_fstat, fd, address(&s)) == 0) {
+  if (fd >= 0 && rawSyscall(SYS_fstat, fd, address(&s)) == 0) {
     device = static_cast<std::uint64_t>(s.st_dev);
     inode = s.st_ino;
   }
@@ -271,13 +275,19 @@ long writeHeader(long fd) {
                           {&account, sizeof account},
                           {const_cast<char*>(kZeros),
                            wire::kContainerHeaderBytes - wire::kAccountOffset - sizeof account}};
-  if (!writeAt(static_cast<int>(fd), pieces, 4, wire::kContainerHeaderBytes, 0)) {
+  if (fd < 0) {
+    const long result =
+        leavePart(wire::LogPartKind::kLog, path, pieces, 4, wire::kContainerHeaderBytes, 0, fd);
+    if (result < 0) return result;
+    refusal.store(fd);
+  } else if (!writeAt(static_cast<int>(fd), pieces, 4, wire::kContainerHeaderBytes, 0)) {
     // No header, no container: better none than one that readers would have to refuse.
     rawSyscall(SYS_unlinkat, AT_FDCWD, address(path), 0);
     rawSyscall(SYS_close, fd);
     return -EIO;
   }
   file_end.store(wire::kContainerHeaderBytes, std::memory_order_release);
+  if (fd < 0) return 0;
   if (isInOwnTable()) {
     rawSyscall(SYS_close, fd);
     descriptor.store(-1, std::memory_order_release);
@@ -295,7 +305,7 @@ bool create() {
   // Not again in the child what failed for another reason than the lack of a number.
   const long result = withDescriptor([]() -> long {
     const long fd = createFile();
-    return fd < 0 ? fd : writeHeader(fd);
+    return fd < 0 && !mayLeaveParts(fd) ? fd : writeHeader(fd);
   });
   if (result != -EIO) noteError(result);  // of a write that failed the error is noted already
   return result == 0;
@@ -352,7 +362,7 @@ bool openContainer() {
 
 void keepDescriptor() {
   int lost = descriptor.load();
-  if (!hasContainer() || isOurs(lost)) return;
+  if (!hasContainer() || refusal.load() != 0 || isOurs(lost)) return;
   const HeldSignals held;
   const SpareDescriptors spare;
   const long fd = rawSyscall(SYS_openat, AT_FDCWD, address(path), O_RDWR | O_CLOEXEC);
@@ -402,6 +412,7 @@ void forgetContainer(bool close_descriptor) {
   if (close_descriptor && fd >= 0 && isOurs(fd)) rawSyscall(SYS_close, fd);
   for (std::atomic<int>& slot : in_use) slot.store(0);  // of the parent's threads
   state.store(State::kNone);
+  refusal.store(0);
   file_end.store(0);
 }
 
@@ -411,6 +422,9 @@ namespace {
 bool writeLog(const iovec* pieces, int count, std::size_t bytes, std::uint64_t offset,
               bool releases_pages) {
   const long result = withDescriptor([=]() -> long {
+    if (const long error = refusal.load(); error < 0) {
+      return leavePart(wire::LogPartKind::kLog, path, pieces, count, bytes, offset, error);
+    }
     const LogDescriptor log;
     if (log.fd() < 0) return log.error();
     if (!writeAt(log.fd(), pieces, count, bytes, offset)) return -EIO;

@@ -31,6 +31,9 @@ void forgetOwnDescriptor();
 // After fork the parent's container is not the child's.
 void forgetContainer(bool close_descriptor);
 
+// Writes the pieces (8 at most) to an open file. False, and the error is noted, when that fails.
+bool writeAt(int fd, const iovec* pieces, int count, std::size_t bytes, std::uint64_t offset);
+
 // Appends the pieces (chunks, back to back). False when they are not all written.
 bool appendChunks(const iovec* pieces, int count, std::size_t bytes);
 // Rewrites the account in place. False when that fails.

@@ -27,21 +27,8 @@ std::atomic<bool> in_memory{false};
 std::atomic<std::uint32_t> next_file{0};
 std::atomic<std::uint32_t> rings_being_made{0};
 
-// <place>/omnio-<run id>-<token>
-Text pathStem(char (&out)[320]) {
-  const wire::RunId& run = runIdentity().run.id;
-  Text text(out, sizeof out);
-  text.put(place)
-      .putByte('/')
-      .put(wire::kRingPrefix)
-      .putHex(run.high, 16)
-      .putHex(run.low, 16)
-      .putByte('-')
-      .putHex(process.token, 16);
-  return text;
-}
-void ringPath(char (&out)[320], std::uint32_t number) {
-  pathStem(out).putByte('-').putNumber(number);
+void ringPath(char (&out)[kRingPath], std::uint32_t number) {
+  ringStem(out).putByte('-').putNumber(number);
 }
 
 // Copied by the kernel, since other threads may look at what is in atomics meanwhile.
@@ -134,7 +121,7 @@ long nameThenMap(const char* path, const Ring* content) {
 // A new file of that number, mapped, its header filled; with what is in `content`, else with zeros.
 Ring* mapFile(std::uint32_t number, const Ring* content) {
   if (place[0] == '\0' || !withinFileSizeLimit(kRingBytes)) return nullptr;
-  char path[320];
+  char path[kRingPath];
   ringPath(path, number);
   const HeldSignals held;
   const SpareDescriptors spare;
@@ -146,6 +133,20 @@ Ring* mapFile(std::uint32_t number, const Ring* content) {
 }
 
 }  // namespace
+
+Text ringStem(char (&out)[kRingPath]) {
+  const wire::RunId& run = runIdentity().run.id;
+  Text text(out, sizeof out);
+  if (place[0] == '\0') return text;
+  text.put(place)
+      .putByte('/')
+      .put(wire::kRingPrefix)
+      .putHex(run.high, 16)
+      .putHex(run.low, 16)
+      .putByte('-')
+      .putHex(process.token, 16);
+  return text;
+}
 
 Ring* mapRing() {
   const std::uint32_t number = next_file.fetch_add(1, std::memory_order_relaxed);
@@ -190,7 +191,7 @@ void replaceRing(Ring& ring) {
 
 void removeRingFile(Ring& ring) {
   if (!ring.has_file.load()) return;
-  char path[320];
+  char path[kRingPath];
   ringPath(path, ring.number);
   rawSyscall(SYS_unlinkat, AT_FDCWD, address(path), 0);
   ring.has_file.store(false);
@@ -227,8 +228,8 @@ void leaveLostNote(const wire::Account& account) {
       identity.run.supervisor.pid,
       identity.run.supervisor.start,
       identity.run.supervisor.boot};
-  char path[320];
-  pathStem(path).put(wire::kLostSuffix);
+  char path[kRingPath];
+  ringStem(path).put(wire::kLostSuffix);
   char* const memory = static_cast<char*>(mapAnonymous(wire::kMaxLostNote));
   if (memory == nullptr) return;
   Text note(memory, wire::kMaxLostNote);
@@ -246,8 +247,8 @@ void leaveLostNote(const wire::Account& account) {
 }
 
 void removeLostNote() {
-  char path[320];
-  pathStem(path).put(wire::kLostSuffix);
+  char path[kRingPath];
+  ringStem(path).put(wire::kLostSuffix);
   rawSyscall(SYS_unlinkat, AT_FDCWD, address(path), 0);
 }
 

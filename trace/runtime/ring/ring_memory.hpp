@@ -3,12 +3,17 @@
 #pragma once
 
 #include "trace/runtime/ring/ring.hpp"
+#include "trace/runtime/sys/text.hpp"
 
 namespace omnio::trace {
 
 void chooseRingPlace();
 // "memory" when the last ring could not be on tmpfs, else the directory.
 const char* ringPlace();
+inline constexpr std::size_t kRingPath = 320;
+// "<place>/omnio-<run id>-<token>", with which this process's names there begin; empty where no
+// directory was found.
+Text ringStem(char (&out)[kRingPath]);
 // Says for a process that has neither a container nor a ring file how many events were lost, in
 // the place of rings (core/wire/notes.hpp); with `account` what is known of them. Again at each
 // change.

@@ -11,7 +11,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -74,6 +73,7 @@ constexpr Probe kProbes[] = {
     {SYS_fallocate, {kNone, 0, 0, 0}},
     {SYS_linkat, {kNone, 0, kNone, 0, AT_SYMLINK_FOLLOW}},
     {SYS_symlinkat, {0, kNone, 0}},
+    {SYS_renameat, {kNone, 0, kNone, 0}},
     {SYS_unlinkat, {kNone, 0, 0}},
     {SYS_fstat, {kNone, 0}},
     {SYS_newfstatat, {kNone, 0, 0, 0}},
@@ -101,11 +101,6 @@ constexpr Probe kProbes[] = {
     {SYS_nanosleep, {0, 0}},
     {SYS_futex, {0, 1, 0, 0, 0, 0}},  // FUTEX_WAKE of nothing
     {SYS_sched_yield, {}},
-    {SYS_socket, {AF_UNIX, kNone, 0}},
-    {SYS_connect, {kNone, 0, 0}},
-    {SYS_setsockopt, {kNone, SOL_SOCKET, SO_RCVTIMEO, 0, 0}},
-    {SYS_sendto, {kNone, 0, 0, MSG_NOSIGNAL, 0, 0}},
-    {SYS_recvmsg, {kNone, 0, MSG_CMSG_CLOEXEC}},
     {SYS_tgkill, {kNone, kNone, 0}},
     {SYS_getpid, {}},
     {SYS_gettid, {}},
