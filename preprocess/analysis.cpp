@@ -642,6 +642,7 @@ void Analysis::publish(std::uint32_t description, ContentId content, const PastE
   const auto found = buffered_.find({content, description});
   if (found == buffered_.end()) return;
   conflicts_.wrote(content, found->second.range, when);
+  files_.writtenOut(content, found->second.first, when);
   if (!opens_.description(description).open.appends) files_.writtenInPlace(content, when);
   buffered_.erase(found);
 }
@@ -743,7 +744,7 @@ void Analysis::takeData(const event::Event& event, const PastEvent& when, Instan
     conflicts_.wrote(used.content, range, when);
     if (is_stream && range.begin < range.end) {
       const auto made = buffered_.try_emplace({used.content, used.description},
-                                              Buffered{range, instance, when.ref.thread});
+                                              Buffered{range, instance, when.ref.thread, when});
       Buffered& buffered = made.first->second;
       buffered.range = {std::min(buffered.range.begin, range.begin),
                         std::max(buffered.range.end, range.end)};

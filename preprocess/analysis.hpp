@@ -159,6 +159,7 @@ class Analysis : private FileScene {
     Range range;
     InstanceId stream = kNoInstance;
     std::uint32_t thread = 0;  // that wrote it last
+    PastEvent first;           // of what is in it
   };
 
   std::uint64_t bytes_in_memory_ = 0;

@@ -608,6 +608,13 @@ void SizeHistory::grew(std::uint64_t size, const PastEvent& event) {
   growths_.resize(kept);
 }
 
+void SizeHistory::writtenOut(const PastEvent& first, const PastEvent& by) {
+  for (Growth& growth : growths_) {
+    const EventRef grew = growth.event.ref;
+    if (grew.thread == first.ref.thread && grew.sequence >= first.ref.sequence) growth.event = by;
+  }
+}
+
 const SizeHistory::Growth* SizeHistory::reaching(std::uint64_t size) const {
   const auto found = std::lower_bound(
       growths_.begin(), growths_.end(), size,

@@ -34,6 +34,8 @@ class SizeHistory {
   };
 
   void grew(std::uint64_t size, const PastEvent& event);
+  // What the thread of `first` did from it on, `by` did.
+  void writtenOut(const PastEvent& first, const PastEvent& by);
   // The first event, as far as it is kept, that made the file at least that long; nullptr when
   // there is none.
   const Growth* reaching(std::uint64_t size) const;
@@ -219,6 +221,11 @@ class FileHistory {
   void extended(ContentId content, const PastEvent& when);
   // A call that made the file at least `end` bytes long, and had found it `before` bytes long.
   void reaches(ContentId content, const PastEvent& when, std::uint64_t before, std::uint64_t end);
+  // What calls of a stream were taken to have done to the length, from `first` on, was done when
+  // the stream's buffer was written out.
+  void writtenOut(ContentId content, const PastEvent& first, const PastEvent& when) {
+    contents_[content].sizes.writtenOut(first, when);
+  }
   // The same of a call that makes it longer at a place of its own: what was appended before would
   // come to lie elsewhere after it.
   void outgrows(ContentId content, const PastEvent& when) {

@@ -132,6 +132,27 @@ TEST_F(FileOrder, FreopenWritesOutAndClosesTheStreamThatItReplaces) {
   EXPECT_EQ(waitsOf(kept, kept.threads[2][0]).back(), "0.2 file");
 }
 
+// A stream's bytes are in the file when its buffer is written out.
+TEST_F(FileOrder, AnEndWaitsForWhatWroteTheStreamOut) {
+  std::vector<Thread> ranks{Thread(token(0)), Thread(token(1))};
+  ranks[0]
+      .open(10000, 10100, "/run/f", O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 1)
+      .onStream("fputc", 10200, 10300, 1, 1, 'x')
+      .onStream("fflush", 10400, 10500, 1, 0, 0)
+      .onStream("fputc", 30000, 30100, 1, 1, 'y')
+      .onStream("fclose", 30200, 30300, 1, 0, 0);
+  ranks[1]
+      .open(10110, 10120, "/run/f", O_RDWR, 1)
+      .onHandle("lseek", 20000, 20100, 1, 0, 1, SEEK_END)
+      .onHandle("lseek", 40000, 40100, 1, 0, 2, SEEK_END)
+      .onHandle("fstat", 40200, 40300, 1);
+  saveAll(ranks);
+  const Kept kept = schedule();
+  EXPECT_EQ(waitsOf(kept, kept.threads[1][1]), Waits{"0.2 file"});
+  EXPECT_EQ(waitsOf(kept, kept.threads[1][2]), Waits{"0.4 file"});
+  EXPECT_EQ(waitsOf(kept, kept.threads[1][3]), Waits{});
+}
+
 TEST_F(FileOrder, LosersOfARaceForANameWaitForTheWinner) {
   std::vector<Thread> ranks{Thread(token(0)), Thread(token(1)), Thread(token(2)), Thread(token(3))};
   ranks[0].onPath("mkdir", 10000, 20000, "/run/d", EEXIST);
