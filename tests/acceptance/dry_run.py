@@ -6,8 +6,7 @@ import os
 import shutil
 
 import devices
-from omnio_testing import (Checks, WorkDirectory, emptied, environment, mpirun, omnio, run,
-                           skipTest)
+from omnio_testing import emptied, environment, omnio, run, runCases
 from replay_testing import (MPI_ENVIRONMENT, closed, file, numbersIn, opened, replay, report, schedule,
                             write)
 
@@ -203,16 +202,5 @@ def checkFresh(checks, work):
     checks.that(removed >= made["rooms"][0]["removed_bytes"] + 3 * MIB, f"put aside: {removed}")
 
 
-def main():
-    if mpirun(1) is None:
-        skipTest("a replay needs MPI")
-    checks = Checks()
-    with WorkDirectory() as work:
-        for case in (checkNumbers, checkRefusals, checkFresh):
-            with checks.case(case.__name__):
-                case(checks, work)
-    checks.finish()
-
-
 if __name__ == "__main__":
-    devices.runOrSkip(main)
+    devices.runOrSkip(lambda: runCases(checkNumbers, checkRefusals, checkFresh))

@@ -13,7 +13,7 @@ import resource
 import shutil
 
 from generated_schedules import generated
-from omnio_testing import Checks, WorkDirectory, omnio, run
+from omnio_testing import omnio, run, runCases
 from replay_testing import closed, file, opened, schedule, write
 from schedule_expander import expanded
 
@@ -355,14 +355,5 @@ def checkEdited(checks, work):
                      f"{turns} turns: the times of the next loop")
 
 
-def main():
-    checks = Checks()
-    with WorkDirectory() as work:
-        for case in (checkDocuments, checkTimesFiles, checkPlaces, checkEdited):
-            with checks.case(case.__name__):
-                case(checks, work)
-    checks.finish()
-
-
 if __name__ == "__main__":
-    main()
+    runCases(checkDocuments, checkTimesFiles, checkPlaces, checkEdited, needs_mpi=False)

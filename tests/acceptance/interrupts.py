@@ -7,8 +7,7 @@ import subprocess
 import time
 
 import devices
-from omnio_testing import (Checks, WorkDirectory, emptied, environment, mpirun, omnio, run,
-                           skipTest)
+from omnio_testing import emptied, environment, mpirun, omnio, run, runCases
 from replay_testing import (MPI_ENVIRONMENT, closed, file, opened, replay, schedule, write)
 
 RANKS = 4
@@ -346,17 +345,7 @@ def checkLeftovers(checks, work):
     checks.equal(os.listdir(os.path.join(work, "deep")), [], "deep: what was there stays")
 
 
-def main():
-    if mpirun(1) is None:
-        skipTest("a replay needs MPI")
-    checks = Checks()
-    with WorkDirectory() as work:
-        for case in (checkReplay, checkOnNodes, checkTerminal, checkCompiling, checkPreprocess, checkRewriting,
-                     checkRepeats, checkLeftovers, checkErrors):
-            with checks.case(case.__name__):
-                case(checks, work)
-    checks.finish()
-
-
 if __name__ == "__main__":
-    devices.runOrSkip(main)
+    devices.runOrSkip(lambda: runCases(checkReplay, checkOnNodes, checkTerminal, checkCompiling,
+                                       checkPreprocess, checkRewriting, checkRepeats, checkLeftovers,
+                                       checkErrors))

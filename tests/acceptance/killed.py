@@ -8,11 +8,10 @@ environment.
 import os
 import signal
 import subprocess
-import sys
 import time
 import uuid
 
-from omnio_testing import Checks, WorkDirectory, emptied, environment, mpirun, omnio, skipTest
+from omnio_testing import emptied, environment, mpirun, omnio, runCases
 from replay_testing import MPI_ENVIRONMENT, closed, file, opened, schedule, write
 
 RANKS = 4
@@ -187,22 +186,6 @@ def whileCalibrating(checks, work):
     nothingLeft(checks, "calibrating", run)
 
 
-CASES = (whileReading, whilePreparing, whileReplaying, behindAScript, ofTheLauncher, ofRanksAlone,
-         whileCalibrating)
-
-
-def main(chosen):
-    if mpirun(1) is None:
-        skipTest("a replay needs MPI")
-    checks = Checks()
-    with WorkDirectory() as work:
-        for case in CASES:
-            if chosen and case.__name__ not in chosen:
-                continue
-            with checks.case(case.__name__):
-                case(checks, work)
-    checks.finish()
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    runCases(whileReading, whilePreparing, whileReplaying, behindAScript, ofTheLauncher, ofRanksAlone,
+             whileCalibrating)

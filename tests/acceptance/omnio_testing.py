@@ -80,6 +80,22 @@ def skipTest(reason):
     sys.exit(SKIPPED)
 
 
+def runCases(*cases, needs_mpi=True):
+    """A whole test: its cases, each a function of the checks and of the work directory that they share, or
+    those of them that the command line names."""
+    if needs_mpi and mpirun(1) is None:
+        skipTest("a replay needs MPI")
+    chosen = sys.argv[1:]
+    checks = Checks()
+    with WorkDirectory() as work:
+        for case in cases:
+            if chosen and case.__name__ not in chosen:
+                continue
+            with checks.case(case.__name__):
+                case(checks, work)
+    checks.finish()
+
+
 def needRoot():
     if os.geteuid() != 0:
         skipTest("needs root")

@@ -4,7 +4,7 @@ says of them."""
 import os
 import re
 
-from omnio_testing import Checks, WorkDirectory, emptied, mpirun, readLog, skipTest
+from omnio_testing import emptied, readLog, runCases
 from replay_testing import closed, file, numbersIn, opened, replay, report, schedule, write
 
 RANKS = 10
@@ -91,16 +91,5 @@ def checkMpi(checks, work):
     checks.that(not os.path.exists(output), "MPI-IO, two processes: nothing is left")
 
 
-def main():
-    if mpirun(1) is None:
-        skipTest("a replay needs MPI")
-    checks = Checks()
-    with WorkDirectory() as work:
-        for case in (checkPlaces, checkMpi):
-            with checks.case(case.__name__):
-                case(checks, work)
-    checks.finish()
-
-
 if __name__ == "__main__":
-    main()
+    runCases(checkPlaces, checkMpi)

@@ -12,10 +12,8 @@
 import json
 import os
 import shutil
-import sys
 
-from omnio_testing import (Checks, WorkDirectory, emptied, environment, mpirun, omnio, program, readLog,
-                           run, skipTest, trace)
+from omnio_testing import emptied, environment, mpirun, omnio, program, readLog, run, runCases, trace
 from replay_testing import MPI_ENVIRONMENT, closed, file, opened, replay, report, schedule, write
 
 RANKS = 3
@@ -210,21 +208,5 @@ def pendingRequests(checks, work):
     checks.equal(len(set(blocks)), len(blocks), "pending: blocks that no other write has")
 
 
-CASES = (nothingElse, planted, pastTheEnd, positions, pieces, pendingRequests)
-
-
-def main(chosen):
-    if mpirun(1) is None:
-        skipTest("a replay needs MPI")
-    checks = Checks()
-    with WorkDirectory() as work:
-        for case in CASES:
-            if chosen and case.__name__ not in chosen:
-                continue
-            with checks.case(case.__name__):
-                case(checks, work)
-    checks.finish()
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    runCases(nothingElse, planted, pastTheEnd, positions, pieces, pendingRequests)

@@ -11,12 +11,10 @@ import resource
 import shutil
 import signal
 import subprocess
-import sys
 import time
 
 import devices
-from omnio_testing import (Checks, WorkDirectory, emptied, environment, mpirun, omnio, run,
-                           skipTest)
+from omnio_testing import emptied, environment, mpirun, omnio, run, runCases
 from replay_testing import MPI_ENVIRONMENT, closed, file, opened, schedule, write
 
 RANKS = 2
@@ -261,22 +259,6 @@ def directIo(checks, work):
     checks.that(f"Direct I/O: {sentence}\n" in dry.out.decode(), f"dry run: {dry}")
 
 
-CASES = (noLauncher, mountRefused, rankDies, fullTarget, noSharedMemory, withoutThreads, levels, descriptors,
-         directIo)
-
-
-def main(chosen):
-    if mpirun(1) is None:
-        skipTest("a replay needs MPI")
-    checks = Checks()
-    with WorkDirectory() as work:
-        for case in CASES:
-            if chosen and case.__name__ not in chosen:
-                continue
-            with checks.case(case.__name__):
-                case(checks, work)
-    checks.finish()
-
-
 if __name__ == "__main__":
-    devices.runOrSkip(lambda: main(sys.argv[1:]))
+    devices.runOrSkip(lambda: runCases(noLauncher, mountRefused, rankDies, fullTarget, noSharedMemory,
+                                       withoutThreads, levels, descriptors, directIo))

@@ -9,7 +9,7 @@ import collections
 import json
 import os
 
-from omnio_testing import Checks, WorkDirectory, emptied, omnio, program, run, stats, trace
+from omnio_testing import emptied, omnio, program, run, runCases, stats, trace
 from replay_testing import closed, file, opened, schedule, write
 from schedule_expander import expanded
 
@@ -179,14 +179,5 @@ def checkWritten(checks, work):
         checks.equal(checked.err, replayed.err, "the sentence of a replay")
 
 
-def main():
-    checks = Checks()
-    with WorkDirectory() as work:
-        for case in (checkTraced, checkWritten):
-            with checks.case(case.__name__):
-                case(checks, work)
-    checks.finish()
-
-
 if __name__ == "__main__":
-    main()
+    runCases(checkTraced, checkWritten, needs_mpi=False)

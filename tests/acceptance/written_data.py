@@ -6,8 +6,7 @@ import os
 import shutil
 import subprocess
 
-from omnio_testing import (Checks, WorkDirectory, emptied, environment, mpirun, omnio, program, run,
-                           skipTest)
+from omnio_testing import emptied, environment, omnio, program, run, runCases
 from replay_testing import (MPI_ENVIRONMENT, closed, file, opened, replay, report, schedule,
                             write)
 
@@ -180,16 +179,5 @@ def checkWords(checks, work):
         checks.that(not os.path.exists(os.path.join(work, "none")), f"{data!r}: nothing is made")
 
 
-def main():
-    if mpirun(1) is None:
-        skipTest("a replay needs MPI")
-    checks = Checks()
-    with WorkDirectory() as work:
-        for case in (checkRatios, checkOthers, checkStreams, checkWords):
-            with checks.case(case.__name__):
-                case(checks, work)
-    checks.finish()
-
-
 if __name__ == "__main__":
-    main()
+    runCases(checkRatios, checkOthers, checkStreams, checkWords)
