@@ -1,14 +1,17 @@
 # omnio_add_unit_tests(<target> SOURCES <file>... LINK <library>... [TSAN] [MOMENT] [QUICK]
 #                      [COST <seconds>])
 #
-# A GoogleTest program, which is one test of ctest: `<program> --gtest_filter=Suite.Name` runs one
-# of its tests by hand. Labels:
-#   unit    always, but in a build with the thread sanitizer
-#   tsan    TSAN says that threads meet in it: its label in a build with the thread sanitizer
-#   moment  MOMENT says that it has processes, threads that race, clocks or signals, so that a
-#           failure may come and go: `scripts/test.sh --repeat 10 --busy --label moment`
-#   quick   QUICK says that scripts/test.sh runs it under the sanitizers without --all too: in the
-#           build with the thread sanitizer if it has TSAN, in the other one always
+# Builds a GoogleTest program and adds it to ctest as one test. `<program> --gtest_filter=Suite.Name`
+# runs one of its tests by hand. The options stand for:
+#   TSAN    several threads work in it at once
+#   MOMENT  it has processes, threads that race, clocks or signals, so it may fail now and then
+#   QUICK   scripts/test.sh runs it under the sanitizers without --all too
+# The test has these labels:
+#   unit    except where it has the label tsan
+#   tsan    with TSAN, in a build with the thread sanitizer
+#   moment  with MOMENT: `scripts/test.sh --repeat 10 --busy --label moment` repeats it
+#   quick   with QUICK, in a build with the address sanitizer; with QUICK and TSAN, in one with the
+#           thread sanitizer
 #
 # omnio_is_unit_test(<target> [QUICK]): the target omnio_unit_tests builds it, with what it depends
 # on alone, and omnio_quick_tests builds what is QUICK.

@@ -1,6 +1,6 @@
-// The log that a host program writes of its work on demand: which steps it goes through and how
-// long each takes, and what came before a failure. Silent until setLog() is called; libraries only
-// write here, and a program decides where it goes (logging/logging.hpp). Any thread may write.
+// The log of a host program: the steps that it goes through, how long each takes, and what came
+// before a failure. Nothing is written until setLog() is called. Libraries only write lines; the
+// program decides where these go (logging/logging.hpp). Any thread may write.
 #pragma once
 
 #include <fmt/format.h>
