@@ -484,7 +484,7 @@ void putSummary(JsonWriter& json, const tracefile::Trace& trace, const PageData&
     json.put("whole", wholeness.whole);
     json.put("missing", wholeness.whole ? std::string() : tracefile::missingSentence(wholeness));
     json.list("reasons", tracefile::reasonsInBrief(wholeness), sentence);
-    json.list("notes", wholeness.notes, sentence);
+    json.list("notes", tracefile::allNotes(wholeness), sentence);
   });
 }
 

@@ -80,7 +80,7 @@ void putWholeness(JsonWriter& json, const Report& report) {
     json.put("path", base::printable(report.trace));
     json.put("whole", w.whole);
     json.list("reasons", w.reasons, sentence);
-    json.list("notes", w.notes, sentence);
+    json.list("notes", tracefile::allNotes(w), sentence);
     json.put("ranks_expected", w.ranks_expected);
     json.put("ranks_reporting", w.ranks_reporting);
     json.put("processes", w.processes);

@@ -214,7 +214,7 @@ void appendWholeness(std::string& out, const Report& report) {
   for (const std::string& reason : tracefile::reasonsInBrief(w)) {
     fmt::format_to(into, "  - {}\n", reason);
   }
-  for (const std::string& note : w.notes) {
+  for (const std::string& note : tracefile::allNotes(w)) {
     fmt::format_to(into, "Note: {}\n", note);
   }
   for (const std::string& sentence : tracefile::clockSentences(report.clocks)) {

@@ -149,7 +149,7 @@ int runLog(const LogOptions& options) {
                              tracefile::missingSentence(wholeness)));
     for (const std::string& reason : tracefile::reasonsInBrief(wholeness)) printer.note(reason);
   }
-  for (const std::string& note : tracefile::notesBesideDefaults(wholeness)) printer.note(note);
+  for (const std::string& note : wholeness.notes) printer.note(note);
   if (options.callstack) {
     for (const std::string& note : tracefile::missingStackSentences(wholeness)) printer.note(note);
   }

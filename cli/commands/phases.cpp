@@ -126,7 +126,8 @@ int runPhases(const PhasesOptions& options) {
     printFailure(fmt::format("{}: the trace is not whole, and the model is that of what it has",
                              base::printable(options.selection.trace)));
   }
-  for (const std::string& note : tracefile::notesBesideDefaults(tracefile::assess(*trace))) {
+  const tracefile::Wholeness wholeness = tracefile::assess(*trace);
+  for (const std::string& note : wholeness.notes) {
     printFailure(fmt::format("{}: {}", base::printable(options.selection.trace), note));
   }
   if (wantsSchedule(options, *trace)) {

@@ -207,7 +207,7 @@ int runPreprocess(const PreprocessOptions& options) {
   }();
   interruption.reset();
   // The time of a stop stands as think time, since a schedule has nothing else to put there.
-  for (const std::string& note : tracefile::notesBesideDefaults(wholeness)) {
+  for (const std::string& note : wholeness.notes) {
     printFailure(fmt::format("{}: {}", base::printable(options.selection.trace), note));
   }
   if (!summary) {

@@ -196,7 +196,9 @@ void conclude(const Request& request, const OpenDirectory& opened, const wire::R
   }
   if (request.word(wire::SettingId::kExplain) == "yes") explain(*reading.trace);
   if (isatty(STDERR_FILENO) != 0) {
-    for (const std::string& note : reading.wholeness.notes) printFailure(note);
+    for (const std::string& note : tracefile::allNotes(reading.wholeness)) {
+      printFailure(note);
+    }
     fmt::print(stderr, "omnio: {} events of {} processes in {}: {}\n", reading.wholeness.events,
                reading.wholeness.processes, base::printable(directory.native()),
                growthText(growthOf(*reading.trace)));

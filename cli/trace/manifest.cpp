@@ -211,7 +211,7 @@ base::Result<void> writeManifest(const tracefile::Trace& trace,
     json.put("ranks_reporting", wholeness.ranks_reporting);
     json.put("events", wholeness.events);
     json.put("events_missing", wholeness.events_missing);
-    putSentences(json, "notes", wholeness.notes);
+    putSentences(json, "notes", tracefile::allNotes(wholeness));
     json.put("log_bytes", growth.bytes);
     json.put("recorded_s", growth.recorded_s);
     json.put("log_bytes_per_hour", growth.bytesPerHour());

@@ -143,7 +143,7 @@ std::string leftOutSentence(const std::vector<LeftOut>& left_out) {
 
 void noteLeftOut(const Trace& trace, Wholeness& result) {
   result.left_out = leftOutOf(trace);
-  if (!result.left_out.empty()) result.notes.push_back(leftOutSentence(result.left_out));
+  if (!result.left_out.empty()) result.left_out_note = leftOutSentence(result.left_out);
 }
 
 // Notes the values of settings that no process could make sense of.
@@ -584,9 +584,9 @@ std::string unseenWords(const wire::MovedBytes& unseen) {
   return words;
 }
 
-std::vector<std::string> notesBesideDefaults(const Wholeness& wholeness) {
+std::vector<std::string> allNotes(const Wholeness& wholeness) {
   std::vector<std::string> notes = wholeness.notes;
-  if (!wholeness.left_out.empty()) std::erase(notes, leftOutSentence(wholeness.left_out));
+  if (!wholeness.left_out_note.empty()) notes.push_back(wholeness.left_out_note);
   return notes;
 }
 

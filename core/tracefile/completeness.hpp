@@ -43,6 +43,9 @@ struct Wholeness {
   std::vector<std::string> reasons;  // one sentence each
   // One sentence each about what was left out on request: the trace is whole all the same.
   std::vector<std::string> notes;
+  // The same about what default filters left out; empty where they left out nothing. A run of MPI
+  // has it each time, so it is not among the notes, which a command prints whatever it is about.
+  std::string left_out_note;
   int ranks_expected = 0;  // of all jobs in the trace
   int ranks_reporting = 0;
   std::size_t processes = 0;
@@ -70,9 +73,8 @@ void addUndecodable(Wholeness& wholeness, std::uint64_t events);
 // many there are besides.
 std::vector<std::string> reasonsInBrief(const Wholeness& wholeness);
 
-// The notes but for the one on what default filters left out: a run of MPI has one each time, and
-// where it says nothing of what a command is about, it is in the way.
-std::vector<std::string> notesBesideDefaults(const Wholeness& wholeness);
+// The notes, and then the one on what default filters left out.
+std::vector<std::string> allNotes(const Wholeness& wholeness);
 
 // "12 events are missing", "at least 1 event is missing", "no events are missing", or, of one
 // that is not whole for another reason, "all that was recorded is there".
