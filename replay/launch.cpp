@@ -472,17 +472,37 @@ std::string ownHost() {
   return base::printable(host);
 }
 
+namespace {
+
+// Puts the text there, unless another process has done so. Other processes that fail at the same
+// time end all processes: a file that is there is complete. False where it cannot be written.
+bool leaveFirst(const fs::path& path, const std::string& text) {
+  const fs::path draft = fmt::format("{}.{}", path.native(), launchedAs().rank);
+  const int fd =
+      raw::openAt(AT_FDCWD, draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd < 0) return false;
+  bool is_left = base::writeAll(fd, text.data(), text.size(), 0) == 0;
+  raw::closeFd(fd);
+  if (is_left) {
+    is_left =
+        raw::systemCall(SYS_linkat, AT_FDCWD, draft.c_str(), AT_FDCWD, path.c_str(), 0) == 0 ||
+        errno == EEXIST ||
+        // A file system without hard links.
+        raw::renameAt(AT_FDCWD, draft.c_str(), AT_FDCWD, path.c_str()) == 0;
+  }
+  raw::systemCall(SYS_unlinkat, AT_FDCWD, draft.c_str(), 0);
+  return is_left;
+}
+
+}  // namespace
+
 void sayFailure(const Request& request, const std::string& sentence) {
   base::logWarn("fails: {}", sentence);
   const fs::path path = programsIn(request.output) / kFailure;
+  if (request.compiled && leaveFirst(path, sentence)) return;
   const int fd = raw::openAt(AT_FDCWD, path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd < 0 && errno == EEXIST) return;
-  bool is_left = false;
-  if (fd >= 0) {
-    is_left = request.compiled && base::writeAll(fd, sentence.data(), sentence.size(), 0) == 0;
-    raw::closeFd(fd);
-  }
-  if (is_left) return;
+  if (fd >= 0) raw::closeFd(fd);
   fmt::print(stderr, "{}: {}\n", request.program, base::safeText(sentence));
   std::fflush(stderr);
 }
