@@ -81,6 +81,8 @@ int work(const Request& request, int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // To its end, but for the calls of the schedule: the trace of a replay has these alone.
+  raw::beginOwnWork();
   const base::Program app(
       "Replays a schedule on a target directory; to be started by mpirun or its like.",
       "omnio-replay");

@@ -293,8 +293,6 @@ class Comparison final : public model::ScheduleSink {
           return thread.second.pid == process->pid && thread.second.tid == log.tid;
         };
         if (std::ranges::any_of(identity_.threads, is_this)) continue;
-        // The main thread makes the tree of its node and looks at inputs that are read in place.
-        if (identity_.prepares && log.tid == process->pid) continue;
         tracefile::IoReader events(*process, log, paths_);
         while (const event::Event* event = events.next()) {
           // The thread in which the end of a transfer is seen is the system's choice.
@@ -609,9 +607,7 @@ base::Result<ReplayIdentity> readReplayIdentity(const std::filesystem::path& tra
           .source = base::bytesOf(file.text("source")), .real = base::bytesOf(file.text("real"))};
     }
   }
-  identity.prepares = !identity.in_place.empty();
   if (report.find("node_trees") != nullptr) {
-    identity.prepares |= !report.list("node_trees").empty();
     for (const std::string& tree : report.texts("node_trees")) {
       identity.trees.push_back(base::bytesOf(tree));
     }

@@ -34,9 +34,6 @@ struct ReplayIdentity {
     std::string real;  // where links of that path lead to
   };
   std::map<std::string, Input, std::less<>> in_place;
-  // The processes of the replay prepared something by calls that are in its trace: trees of their
-  // nodes, inputs in place.
-  bool prepares = false;
   bool write_overwrite = false;
   std::uint64_t differences = 0;  // that the replay found itself
   // Those of adopted targets, where directories may have been before.

@@ -93,5 +93,9 @@ inline constexpr int kOwnWrittenCommand = 0x6f0004;
 // The same, for the calling thread: its ring and the process's log are made now, and not with its
 // first event, which would last longer for it.
 inline constexpr int kPrepareThreadCommand = 0x6f0005;
+// The same, with a null pointer: what the process does between these two is the replayer's own
+// work, which is not recorded (trace/runtime/recording_switch.hpp).
+inline constexpr int kOwnWorkBegins = 0x6f0006;
+inline constexpr int kOwnWorkEnds = 0x6f0007;
 
 }  // namespace omnio::wire

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "core/base/printable.hpp"
+#include "replay/issue/libc.hpp"
 #include "replay/plan/compile.hpp"
 
 namespace omnio::ior {
@@ -248,6 +249,7 @@ base::Result<ScheduleRun> runSchedule(const model::PhaseModel& model, const fs::
       test.notes.push_back(note->second);
     }
   }
+  replay::raw::beginOwnWork();
   for (int iteration = 0; iteration < options.iterations; ++iteration) {
     progress(iteration);
     // The files lie as deep below the target as those of an application that has a directory there.
@@ -265,6 +267,7 @@ base::Result<ScheduleRun> runSchedule(const model::PhaseModel& model, const fs::
                       result.tests[i]);
     }
   }
+  replay::raw::endOwnWork();
   return result;
 }
 

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -13,6 +14,8 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+
+#include "core/wire/moved_bytes.hpp"
 
 namespace omnio::replay {
 
@@ -77,6 +80,11 @@ inline int setLength(int fd, std::uint64_t bytes) {
 }
 inline int changeDirectory(int fd) { return static_cast<int>(systemCall(SYS_fchdir, fd)); }
 inline int thread() { return static_cast<int>(systemCall(SYS_gettid)); }
+
+// Between these two, the tracer of the process records nothing, whatever passes it: the file system
+// library of C++ and MPI libraries make calls of their own. Without a tracer they have no effect.
+inline void beginOwnWork() { posix_madvise(nullptr, wire::kControlKey, wire::kOwnWorkBegins); }
+inline void endOwnWork() { posix_madvise(nullptr, wire::kControlKey, wire::kOwnWorkEnds); }
 
 // Bytes that the two functions below have moved.
 inline std::atomic<std::uint64_t> bytes_read{0};

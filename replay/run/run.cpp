@@ -537,6 +537,7 @@ Replayed replayOnce(Session& session, const Request& request,
     settings.mpi = &*mpi_files;
   }
   Engine engine(std::move(settings), ranksOf(*placement, session));
+  raw::endOwnWork();
   check(engine.start());
   // Reading the plan leaves memory unused. Where memory is limited, the application had that much
   // more page cache, which decides how long a write takes.
@@ -551,6 +552,7 @@ Replayed replayOnce(Session& session, const Request& request,
     if (mpi_files) mpi_files->finish();
     if (signals) signals->receiveAll();
   }
+  raw::beginOwnWork();
   steps.begin("gathering the report");
   std::vector<std::vector<std::int64_t>> last_arrivals;
   if (mpi_files) last_arrivals = mpi_files->lastArrivals(engine.meetings());

@@ -134,6 +134,8 @@ class Session {
 
 // The replay itself, in each of its processes: prepares files and replays. Process 0 gets what the
 // report says. Ends all processes with a sentence when it cannot go on. It may be called again.
+// The caller has begun own work (raw::beginOwnWork), which ends for the calls of the schedule
+// alone.
 struct Replayed {
   Report report{};
   model::ScheduleGlobal global{};

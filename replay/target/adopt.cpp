@@ -27,13 +27,6 @@ dev_t fileSystemOf(const fs::path& path) {
   return status == 0 ? facts.st_dev : 0;
 }
 
-bool isDirectory(const fs::path& path) {
-  struct stat facts {};
-  return raw::systemCall(SYS_newfstatat, AT_FDCWD, path.c_str(), &facts, AT_SYMLINK_NOFOLLOW) ==
-             0 &&
-         S_ISDIR(facts.st_mode);
-}
-
 // The mount that a path, which is not followed, is reached by: the same file system may be mounted
 // in two places. 0 where the kernel does not tell it (before Linux 5.8).
 std::uint64_t mountOf(const fs::path& path) {
@@ -58,7 +51,7 @@ base::Result<void> eachBelow(const fs::path& directory,
   const dev_t device = fileSystemOf(directory);
   for (fs::recursive_directory_iterator entry(directory, error), end; !error && entry != end;
        entry.increment(error)) {
-    const bool is_directory = isDirectory(entry->path());
+    const bool is_directory = entry->symlink_status(error).type() == fs::file_type::directory;
     if (is_directory && fileSystemOf(entry->path()) != device) {
       return onOtherFileSystem(entry->path());
     }
@@ -162,7 +155,8 @@ base::Result<void> checkOneFileSystem(const fs::path& target) {
   const fs::path around = target / "";  // a link to the target is followed
   for (const char* const name : {kTreeName, kKeptName}) {
     const fs::path tree = target / name;
-    if (!isDirectory(tree)) continue;
+    std::error_code ignored;
+    if (!fs::is_directory(fs::symlink_status(tree, ignored))) continue;
     const std::uint64_t mount = mountOf(around);
     if (fileSystemOf(tree) != fileSystemOf(around) || mountOf(tree) != mount) {
       return onOtherFileSystem(tree);

@@ -36,13 +36,6 @@ int lockOwner(const fs::path& directory, int flags) {
   return fd;
 }
 
-// The tree goes by another name first: the tracer records what is done below that of the tree.
-void removeDirectory(const fs::path& directory) {
-  raw::renameAt(AT_FDCWD, (directory / kTreeName).c_str(), AT_FDCWD, (directory / "old").c_str());
-  std::error_code ignored;
-  fs::remove_all(directory, ignored);
-}
-
 }  // namespace
 
 void removeLeftInMemory() {
@@ -57,7 +50,8 @@ void removeLeftInMemory() {
     if (!is_ours) continue;
     const int fd = lockOwner(entry->path(), 0);
     if (fd < 0) continue;  // it is at work, or begins
-    removeDirectory(entry->path());
+    fs::remove_all(entry->path(), error);
+    error.clear();
     raw::closeFd(fd);
   }
 }
@@ -82,7 +76,8 @@ base::Result<void> makeMemoryTree(std::int64_t replay) {
 }
 
 void removeMemoryTree(std::int64_t replay) {
-  removeDirectory(memoryDirectoryOf(replay));
+  std::error_code ignored;
+  fs::remove_all(memoryDirectoryOf(replay), ignored);
   if (owner_lock >= 0) raw::closeFd(owner_lock);
   owner_lock = -1;
 }

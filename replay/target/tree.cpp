@@ -4,8 +4,6 @@
 #include <linux/landlock.h>
 #include <linux/openat2.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 
 #include <system_error>
 #include <utility>
@@ -94,12 +92,9 @@ base::Result<Look> lookAt(const fs::path& target) {
   look.there = true;
   look.is_adopted = isAdopted(target);
   look.ours = look.is_adopted || fs::exists(fs::symlink_status(target / kMarkerName, error));
-  // Past the tracer, as all that is done to the tree: the processes of a replay make the trees of
-  // their nodes themselves.
-  struct stat tree {};
-  look.has_tree = raw::systemCall(SYS_newfstatat, AT_FDCWD, (target / kTreeName).c_str(), &tree,
-                                  AT_SYMLINK_NOFOLLOW) == 0;
-  if (look.has_tree && !S_ISDIR(tree.st_mode)) {
+  const fs::file_status tree = fs::symlink_status(target / kTreeName, error);
+  look.has_tree = fs::exists(tree);
+  if (look.has_tree && tree.type() != fs::file_type::directory) {
     return base::failure(base::Code::kInvalid, "{}: not a directory; name another --target",
                          base::printable((target / kTreeName).native()));
   }

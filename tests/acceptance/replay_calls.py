@@ -1,7 +1,8 @@
 """A replay has the calls of its schedule and no others, and it says of itself what `omnio verify` says of it.
 
 - The trace of a replay has as many calls in each thread as the schedule, the first of which is the
-  schedule's first; a planted call, in a thread of the schedule and in another one, is reported.
+  schedule's first, also where its processes make trees of their nodes and look at inputs in place; a
+  planted call, in a thread of the schedule, in another one and in a main thread, is reported.
 - Programs whose replays came out otherwise than `verify` said: pages of a mapping that reach past the end
   of the file, streams that inlined code moves, lines after a scan.
 - Texts of the processes in many pieces; nonblocking MPI-IO, whose requests share no memory.
@@ -11,9 +12,11 @@
 
 import json
 import os
+import re
 import shutil
 
-from omnio_testing import emptied, environment, mpirun, omnio, program, readLog, run, runCases, trace
+from omnio_testing import (emptied, environment, mpirun, omnio, program, readLog, run, runCases, stats,
+                           trace)
 from replay_testing import MPI_ENVIRONMENT, closed, file, opened, replay, report, schedule, write
 
 RANKS = 3
@@ -23,25 +26,36 @@ def written(fd, count, offset):
     return {"command": "pwrite64", "fd": fd, "count": count, "offset": offset, "result": count}
 
 
-def eventsOf(rank):
-    return [opened(f"out.{rank}", 0), written(0, 100 + rank, 0), written(0, 10, 4096), closed(0)]
+def eventsOf(rank, below=""):
+    return [opened(f"{below}out.{rank}", 0), written(0, 100 + rank, 0), written(0, 10, 4096), closed(0)]
 
 
-def files():
-    return [file(f"out.{rank}") for rank in range(RANKS)]
+def files(below=""):
+    return [file(f"{below}out.{rank}") for rank in range(RANKS)]
 
 
 def verify(path, output, *options):
     return run([omnio(), "verify", path, output, *options])
 
 
-def loggedBy(output):
-    """{rank: the calls of its log, in order}"""
-    calls = {}
-    for event in readLog(output):
-        if "call" in event:
-            calls.setdefault(event["rank"], []).append(event["call"])
-    return calls
+def checkCalls(checks, what, path, output, wanted):
+    """`wanted`: by rank, the calls of the schedule."""
+    count = sum(map(len, wanted.values()))
+    events = [event for event in readLog(output) if "call" in event]
+    calls = {rank: [event["call"] for event in events if event["rank"] == rank] for rank in wanted}
+    checks.equal(calls, wanted, f"{what}: the calls of each rank")
+    verified = verify(path, output)
+    checks.equal((verified.status, verified.out), (0, f"{count} operations compared, 0 differences; "
+                                                      "0 done otherwise on purpose\n".encode()), f"{what}: verify")
+    told = stats(output)
+    checks.equal((told["trace"]["events"], told["trace"]["whole"]), (count, True), f"{what}: stats")
+    checks.that(not any("stopped" in note for note in told["trace"]["notes"]), f"{what}: {told['trace']['notes']}")
+    # A rank begins with its first call of the schedule.
+    replaying = {thread["tid"] for thread in report(output)["threads"]}
+    for rank in told["ranks"]:
+        own = [event for event in events if event["rank"] == rank["rank"] and event["tid"] in replaying]
+        span = max(event["end_ns"] for event in own) - min(event["start_ns"] for event in own)
+        checks.equal(rank["run_ns"], span, f"{what}: the span of rank {rank['rank']}")
 
 
 def nothingElse(checks, work):
@@ -50,15 +64,65 @@ def nothingElse(checks, work):
     output = os.path.join(work, "plain.replay")
     done = replay(path, os.path.join(work, "plain"), output)
     checks.equal(done.status, 0, f"plain: {done}")
-    wanted = {rank: [event["command"] for event in eventsOf(rank)] for rank in range(RANKS)}
-    checks.equal(loggedBy(output), wanted, "plain: the calls of each rank")
+    checkCalls(checks, "plain", path, output,
+               {rank: [event["command"] for event in eventsOf(rank)] for rank in range(RANKS)})
+
+
+def inMainThread(checks, work, what, path, output, file_path, named):
+    """One more call, of a main thread: that of a program whose log is put into the replay's trace. verify
+    calls its file `named`."""
+    other = emptied(os.path.join(work, "other"))
+    done = trace(other, ["python3", "-c", "import os, sys; os.access(sys.argv[1], 0)", file_path], "serial",
+                 ("--no-config", "--exclude", "/*", "--include", file_path))
+    checks.equal(done.status, 0, f"{what}: another program: {done}")
+    for name in filter(lambda name: name.endswith(".omnio"), os.listdir(other)):
+        shutil.copy(os.path.join(other, name), output)
     verified = verify(path, output)
-    checks.equal((verified.status, verified.out), (0, f"{4 * RANKS} operations compared, 0 differences; "
-                                                      "0 done otherwise on purpose\n".encode()), "plain: verify")
-    # The span of the replay is that of its calls.
-    first = run([omnio(), "stats", output, "--json"])
-    state = json.loads(first.out)["trace"]
-    checks.equal(state["events"], 4 * RANKS, f"plain: events: {state}")
+    lines = verified.out.decode().splitlines()
+    checks.equal(verified.status, 3, f"{what}: verify: {verified}")
+    checks.that(len(lines) == 2 and re.fullmatch(
+        rf"pid (\d+) thread \1: the replay did access of {named}, which the schedule does not have: none of "
+        "it was replayed by this thread", lines[0]), f"{what}: the call of a main thread: {lines}")
+
+
+def onNodes(checks, work):
+    """The tree of a node is made by a process of the replay, and that of an earlier one removed."""
+    below = "@node/host/"
+    events = [eventsOf(rank, below) for rank in range(RANKS)]
+    path = write(os.path.join(work, "node.json"), schedule(files(below), ranks=[[each] for each in events]))
+    wanted = {rank: [event["command"] for event in each] for rank, each in enumerate(events)}
+    node = os.path.join(work, "node")
+    for turn in ("first", "again"):
+        output = os.path.join(work, f"node.{turn}")
+        done = replay(path, os.path.join(work, "node.target"), output, "--node-local", node, "--fresh")
+        checks.equal(done.status, 0, f"on nodes, {turn}: {done}")
+        checkCalls(checks, f"on nodes, {turn}", path, output, wanted)
+    inMainThread(checks, work, "on nodes", path, output, os.path.join(node, "tree", f"{below}out.1"),
+                 f"{below}out.1")
+
+
+def inPlace(checks, work):
+    """Processes look at inputs in place; the tracer is told few of them by their names, and with many it
+    records all files."""
+    home = emptied(os.path.join(work, "inputs"))
+    for count in (2, 100):
+        names = [f"input-{number:03d}-{'x' * 60}" for number in range(count)]
+        events = [event for number, name in enumerate(names)
+                  for event in (opened(name, number, "O_RDONLY", mode="0"),
+                                {"command": "pread64", "fd": number, "count": 10, "offset": 0, "result": 10},
+                                closed(number))]
+        sources = [os.path.join(home, name) for name in names]
+        for source in sources:
+            write(source, "x" * 100)
+        path = write(os.path.join(work, "inputs.json"), schedule(
+            [file(name, "input", True, 100, source=source) for name, source in zip(names, sources)],
+            ranks=[[events]] * RANKS))
+        output = os.path.join(work, f"inputs.{count}")
+        done = replay(path, os.path.join(work, "inputs.target"), output, "--inputs", "in-place", "--fresh")
+        checks.equal(done.status, 0, f"{count} in place: {done}")
+        checkCalls(checks, f"{count} in place", path, output,
+                   dict.fromkeys(range(RANKS), [event["command"] for event in events]))
+        inMainThread(checks, work, f"{count} in place", path, output, sources[1], sources[1])
 
 
 def planted(checks, work):
@@ -209,4 +273,4 @@ def pendingRequests(checks, work):
 
 
 if __name__ == "__main__":
-    runCases(nothingElse, planted, pastTheEnd, positions, pieces, pendingRequests)
+    runCases(nothingElse, onNodes, inPlace, planted, pastTheEnd, positions, pieces, pendingRequests)

@@ -70,6 +70,41 @@ TEST_F(RecordingSwitch, RecordsNothingWhileItIsOff) {
               static_cast<double>(stops.known[0].end_ns - stops.known[0].begin_ns), 1e6);
 }
 
+TEST_F(RecordingSwitch, RecordsNoOwnWorkAndTellsOfNoStop) {
+  tracedWith({}, [this] {
+    setOwnWork(true);
+    const int fd = test::openRecorded(directory_ / "file");
+    test::recordSeek(fd, 1);
+    setOwnWork(false);
+    EXPECT_TRUE(isRecording());
+    test::recordSeek(fd, 2);
+    setOwnWork(true);
+    setOwnWork(true);
+    EXPECT_FALSE(isRecording());
+    test::recordSeek(fd, 3);
+    setOwnWork(false);
+    test::recordSeek(fd, 4);
+  });
+  EXPECT_EQ(offsets(), (std::vector<std::int64_t>{2, 4}));
+  EXPECT_EQ(read().wholeness.notes, std::vector<std::string>{});
+  EXPECT_EQ(stopsOfFirst().count, 0U);
+}
+
+TEST_F(RecordingSwitch, StaysOffOnRequestWhenOwnWorkEnds) {
+  tracedWith({}, [this] {
+    const int fd = test::openRecorded(directory_ / "file");
+    setOwnWork(true);
+    setRecording(false);
+    setOwnWork(false);
+    EXPECT_FALSE(isRecording());
+    test::recordSeek(fd, 1);
+    setRecording(true);
+    test::recordSeek(fd, 2);
+  });
+  EXPECT_EQ(offsets(), (std::vector<std::int64_t>{2}));
+  EXPECT_EQ(stopsOfFirst().count, 1U);
+}
+
 TEST_F(RecordingSwitch, BeginsAsTheEnvironmentSays) {
   tracedWith({{"OMNIO_START_STOPPED", "1"}}, [this] {
     EXPECT_FALSE(isRecording());

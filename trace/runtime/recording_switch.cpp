@@ -21,10 +21,12 @@ struct Stops {
   std::atomic<bool> is_reported{false};
 };
 Stops stops;
+std::atomic<bool> is_own_work{false};
 
 constexpr std::size_t kFactBytes = 512;
 
-bool isStopped() { return stops.since.load() != 0; }
+bool isStoppedOnRequest() { return stops.since.load() != 0; }
+bool isStopped() { return isStoppedOnRequest() || is_own_work.load(); }
 
 Text& putFact(Text& text, std::string_view key, std::uint64_t value) {
   return text.put(key).putByte('\0').putNumber(value).putByte('\0');
@@ -58,7 +60,7 @@ void carryOver() {
 
 void onToggle(int /*signal*/) {
   const int error = errno;
-  setRecording(!isRecording());
+  setRecording(isStoppedOnRequest());
   errno = error;
 }
 
@@ -90,6 +92,13 @@ void setRecording(bool on) {
   appendInfo(facts, text.size());
 }
 
+void setOwnWork(bool on) {
+  if (!isActive() || isVforkChild()) return;
+  noticeFork();
+  is_own_work.store(on);
+  carryOver();
+}
+
 void listenForToggle() {
   const int number = process.settings.toggle_signal;
   if (number == 0) return;
@@ -107,6 +116,7 @@ void listenForToggle() {
 }
 
 void reportStopped() {
+  if (!isStoppedOnRequest()) return;
   // A process that is about to end could not say in its new log that it has ended.
   if (process.draining_each.load()) return;
   // Once: a directory that cannot be written would be tried at each call.

@@ -1,5 +1,6 @@
 // Recording stopped and started again: by the application (trace/api/omnio.h), by a signal, or
 // stopped from the beginning. It is a flag of the process, not a count: two stops in a row are one.
+// A replayer stops it while it works on its own account.
 //
 // Nothing is recorded while it is stopped, but everything is followed on: which descriptor is which
 // file, and where relative paths begin. Recording costs nothing more for it: the flag is a bit of
@@ -15,6 +16,11 @@ namespace omnio::trace {
 // whose memory is its parent's.
 void setRecording(bool on);
 bool isRecording();
+
+// While the process does work of its own (wire::kOwnWorkBegins), nothing is recorded either. No
+// fact tells of it: the trace of a replay lacks no call of the schedule. As setRecording() for
+// threads.
+void setOwnWork(bool on);
 
 // From the signal, if there is one and the application has no handler for it.
 void listenForToggle();

@@ -407,6 +407,8 @@ OMNIO_EXPORT int posix_madvise(void* address, size_t length, int advice) noexcep
   if (address == nullptr && length == OMNIO_CONTROL_KEY) [[unlikely]] {
     if (advice == OMNIO_CONTROL_STOP || advice == OMNIO_CONTROL_START) {
       setRecording(advice == OMNIO_CONTROL_START);
+    } else if (advice == omnio::wire::kOwnWorkBegins || advice == omnio::wire::kOwnWorkEnds) {
+      setOwnWork(advice == omnio::wire::kOwnWorkBegins);
     } else if (advice == omnio::wire::kPrepareThreadCommand) {
       if (isActive() && mayRecord(thread)) makeLogAndRing();
     } else if (advice != OMNIO_CONTROL_QUERY) {
