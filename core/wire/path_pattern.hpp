@@ -44,6 +44,9 @@ inline bool matchesAny(std::string_view patterns, const PathParts& path) {
 // Paths that are left out unless an include pattern asks for them, colon-separated: the system's
 // own trees, shared libraries, and the files that libraries of MPI keep for themselves.
 //
+// Open MPI has its sessions in /tmp, or where the site or a batch system says: in a directory
+// `ompi.<host>.<user>`, which alone is no name to be sure of.
+//
 // Files in /dev/shm are recorded as any others; the directory itself is not, of which libraries of
 // MPI ask whether it is there and has room. Left out in it are the tracer's own rings
 // (core/wire/ring.hpp has their names), semaphores, and what libraries of communication keep there:
@@ -63,7 +66,8 @@ inline constexpr std::string_view kDefaultExclude =
     "/dev/shm/ucx_shm_posix_*:/dev/shm/psm_shm.*:/dev/shm/psm2_*:/dev/shm/psm3_*:"
     "/dev/shm/fi_shm*:/dev/shm/nccl-*:/dev/shm/rccl-*:"
     "*.so:*.so.[0-9]*:/etc/ld.so.*:"
-    "/tmp/ompi.*:/tmp/openmpi-sessions-*:/tmp/prte.*:*/pmix-*:*/pmix_dstor_*:"
+    "/tmp/ompi.*:*/ompi.*/pid.*:*/ompi.*/jf.*:*/openmpi-sessions-*:/tmp/prte.*:*/prte.*.*.*/*:"
+    "*/pmix-*:*/pmix_dstor_*:"
     "*/openmpi-mca-params.conf:*/openmpi-default-hostfile:*/openmpi-totalview.tcl:"
     "*/pmix-mca-params.conf:*/.openmpi/*:*/share/openmpi/*:*/share/pmix*:*/lib*/openmpi*/*:"
     "*/lib*/pmix*/*:/etc/openmpi/*:/etc/pmix/*:*/.pmix/*:*/lib*/hwloc/*:*/ucx.conf";

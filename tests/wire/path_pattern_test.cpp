@@ -132,6 +132,8 @@ TEST(DefaultFilters, LeaveOutTheSystemsOwnAndMpisFiles) {
        {"/proc/self/maps", "/sys/fs/cgroup/x", "/dev", "/dev/shm", "/dev/null", "/dev/sda1",
         "/dev/shmem", "/usr/lib/libm.so", "/usr/lib/libm.so.6", "/etc/ld.so.cache",
         "/tmp/ompi.host.0/pid.1/x", "/tmp/openmpi-sessions-0/x", "/run/pmix-1/x",
+        "/local/job.1/ompi.n1.7/pid.1/1/0", "/local/job.1/ompi.n1.7/jf.0/x",
+        "/local/job.1/openmpi-sessions-0/x", "/local/job.1/prte.n1.99.7/dvm/x",
         "/usr/share/openmpi/help.txt", "/home/me/.openmpi/mca-params.conf"}) {
     EXPECT_TRUE(anyMatches(kDefaultExclude, path)) << path;
   }
@@ -163,9 +165,9 @@ TEST(PathPattern, ListsAreKnownByPlace) {
 }
 
 TEST(DefaultFilters, KeepTheApplicationsFiles) {
-  for (const char* path :
-       {"/data/out", "/home/me/dump.so.txt", "/scratch/process/x", "/data/proc/x", "/devices/x",
-        "/tmp/x", "/data/file.sol", "/data/a.so.b"}) {
+  for (const char* path : {"/data/out", "/home/me/dump.so.txt", "/scratch/process/x",
+                           "/data/proc/x", "/devices/x", "/tmp/x", "/data/file.sol", "/data/a.so.b",
+                           "/data/ompi.results", "/data/ompi.run.1/out", "/data/prte.log"}) {
     EXPECT_FALSE(anyMatches(kDefaultExclude, path)) << path;
   }
 }
