@@ -287,6 +287,28 @@ TEST_F(RingTest, AChildIsAProcessOfItsOwn) {
   EXPECT_EQ(trace.events.size(), 5U);
 }
 
+// A thread that writes its ring out is stuck in the device, and the one that ends the process
+// writes it too: both have read how many events are accounted for, and both go on.
+TEST_F(RingTest, EventsThatTwoWriteOutAreCountedOnce) {
+  traced([this] {
+    const int fd = test::openRecorded(directory_ / "file");
+    for (int i = 0; i < 3; ++i) test::recordSeek(fd, i);
+    Ring& ring = *thread.lanes[0].ring;
+    const std::uint64_t before = ring.accounted.load();
+    std::atomic<std::uint64_t> written{0};
+    accountFor(ring, before, 3, written);
+    accountFor(ring, before, 3, written);
+    EXPECT_EQ(written.load(), 3U);
+    accountFor(ring, before, 5, written);
+    EXPECT_EQ(written.load(), 5U);
+    drain(ring, thread, 0);
+    accountFor(ring, before, 3, written);
+    EXPECT_EQ(written.load(), 5U);
+    EXPECT_EQ(static_cast<std::uint32_t>(ring.accounted.load()), 0U);
+    finish(wire::AccountState::kEnded);
+  });
+}
+
 // A signal handler forks while noteCall or eventsOf has the ring in hand, and returns there.
 TEST_F(RingTest, AChildMayTouchTheRingThatItsThreadHadInHand) {
   traced([this] {

@@ -68,18 +68,18 @@ wire::Progress progressOf(const Ring& ring) {
 
 // Counts as lost the events in the ring that are not accounted for: they could not be written.
 void countLost(Ring& ring) {
-  const std::uint32_t events = ring.closed_events.load() + progressOf(ring).events;
-  process.events_lost.fetch_add(events - ring.accounted.exchange(events),
-                                std::memory_order_relaxed);
+  const std::uint64_t accounted = ring.accounted.load();
+  accountFor(ring, accounted, ring.closed_events.load() + progressOf(ring).events,
+             process.events_lost);
 }
 
 // Writes all chunks of the ring to the container without touching the ring: its owner may still be
 // recording. The caller has the claim. False when they could not be written.
 bool writeOut(Ring& ring) {
+  const std::uint64_t accounted = ring.accounted.load();
   const wire::Progress progress = progressOf(ring);
   const std::uint32_t events = ring.closed_events.load() + progress.events;
-  const std::uint32_t accounted = ring.accounted.load();
-  if (events <= accounted) return true;
+  if (events <= static_cast<std::uint32_t>(accounted)) return true;
   char* const open = ring.data() + progress.chunk;
   wire::ChunkHeader header = stampedHeader(progress, *reinterpret_cast<wire::ChunkHeader*>(open));
   static constexpr char kPadding[wire::kChunkAlignment] = {};
@@ -90,8 +90,7 @@ bool writeOut(Ring& ring) {
                      {const_cast<char*>(kPadding), padding}};
   const std::size_t total = progress.chunk + sizeof header + progress.bytes + padding;
   if (!appendChunks(pieces, 4, total)) return false;
-  ring.accounted.store(events);
-  process.events_written.fetch_add(events - accounted, std::memory_order_relaxed);
+  accountFor(ring, accounted, events, process.events_written);
   return true;
 }
 
@@ -111,8 +110,8 @@ void empty(Ring& ring) {
     countLost(ring);
     if (!writeAccount()) noteFirstLoss();
   }
+  ring.accounted.store(((ring.accounted.load() >> 32) + 1) << 32);
   ring.closed_events.store(0);
-  ring.accounted.store(0);
   // A death between these stores finds an empty ring, or one whose chunk the container has too.
   ring.header.progress.store(0);
 }
@@ -170,6 +169,17 @@ void beginOwnership(Ring& ring, Thread& self, unsigned lane) {
 }
 
 }  // namespace
+
+void accountFor(Ring& ring, std::uint64_t accounted, std::uint32_t events,
+                std::atomic<std::uint64_t>& counter) {
+  std::uint64_t now = accounted;
+  std::uint32_t known = 0;
+  do {
+    known = static_cast<std::uint32_t>(now);
+    if ((now ^ accounted) >> 32 != 0 || events <= known) return;
+  } while (!ring.accounted.compare_exchange_weak(now, (now >> 32 << 32) | events));
+  counter.fetch_add(events - known, std::memory_order_relaxed);
+}
 
 void drain(Ring& ring, Thread& self, unsigned lane) {
   const RingClaim claim(ring);

@@ -43,10 +43,13 @@ struct Ring {
   char* limit = nullptr;     // of an event's begin and need; behind it is the reserve
   wire::ChunkHeader* chunk = nullptr;
   std::uint32_t events = 0;  // in the open chunk
-  // In the chunks before it, and how many of all the process's account knows. Both change under the
-  // claim alone; atomic for the one who has lost patience with its holder.
+  // In the chunks before it. It changes under the claim alone; atomic for the one who has lost
+  // patience with its holder.
   std::atomic<std::uint32_t> closed_events{0};
-  std::atomic<std::uint32_t> accounted{0};
+  // How many of all the process's account knows, in the lower half; above it how often the ring was
+  // emptied: two who write the same events out, the holder of the claim and the one who has lost
+  // patience with it, count them once.
+  std::atomic<std::uint64_t> accounted{0};
   // What events recorded here moved, in all since the ring was made (core/wire/moved_bytes.hpp).
   // The owner alone adds to them.
   std::atomic<std::uint64_t> read_bytes{0};
@@ -109,6 +112,10 @@ void finishLostNote(bool all_written);
 std::uint32_t ringCount();
 // The first ring that is a file, or nullptr.
 Ring* firstRingFile();
+// Adds those of the ring's events that its account does not know yet to `counter`, unless the ring
+// was emptied since `accounted` was read. `events`: how many it had then.
+void accountFor(Ring& ring, std::uint64_t accounted, std::uint32_t events,
+                std::atomic<std::uint64_t>& counter);
 // Writes out the rings of all threads. False when some could not be written.
 bool writeOutAll();
 // Adds what the events in the rings of all threads moved.
