@@ -36,6 +36,8 @@ if [ -z "$repeats" ] && { $busy || [ -n "$label" ]; }; then
 fi
 
 jobs=$(nproc)
+# Tests wait for launchers, devices and each other half of their time.
+tests_at_once=$((jobs + 1))
 ci=${CI:-false}
 
 # What is done, and how long each part of it took.
@@ -64,7 +66,7 @@ build() {
 # A label without tests is a mistake in the tree, not a success. A test that hangs is ended by its own
 # limit; the whole is ended when it has taken four times what it may.
 run_tests() {
-  ctest --preset "$@" --no-tests=error --parallel "$jobs" --stop-time "$stop_time"
+  ctest --preset "$@" --no-tests=error --parallel "$tests_at_once" --stop-time "$stop_time"
 }
 
 # The summary of ctest comes last: what this script has to say is put before it.
@@ -112,7 +114,7 @@ repeat_tests() {
   local results=()
   for ((round = 1; round <= repeats; round++)); do
     step "round $round of $repeats"
-    if ctest --preset release --no-tests=error --parallel "$jobs" "${select[@]}" \
+    if ctest --preset release --no-tests=error --parallel "$tests_at_once" "${select[@]}" \
              --output-log "$folder/rounds/$round.log"; then
       results+=("round $round: passed")
     else
