@@ -3,7 +3,7 @@ and sizes as the application left, no result that differs, and what strace sees 
 what it sees of the application. Then what only schedules written by hand can show: order between
 ranks, timing, fewer processes than ranks, and how a replay ends when one of its ranks does.
 
-OMNIO_TEST_REPEATS: how often each program is replayed (default 3).
+OMNIO_TEST_REPEATS: how often each program is replayed in asap (default 1).
 """
 
 import json
@@ -22,7 +22,7 @@ from replay_testing import MPI_ENVIRONMENT, closed, file, opened, replay, report
 from schedule_expander import expanded
 from strace_counts import OPTIONS, countStraceFile
 
-REPEATS = int(os.environ.get("OMNIO_TEST_REPEATS", "3"))
+REPEATS = int(os.environ.get("OMNIO_TEST_REPEATS", "1"))
 # Program: ranks, and whether its data passes streams (then the system's calls are the library's).
 PROGRAMS = {"c_posix": (1, False), "c_posix_lfs_fortified": (1, False), "c_stdio": (1, True),
             "c_stdio_fortified": (1, True), "cxx_threads": (1, False), "cxx_openmp": (1, False),
