@@ -45,7 +45,7 @@ inline bool matchesAny(std::string_view patterns, const PathParts& path) {
 // own trees, shared libraries, and the files that libraries of MPI keep for themselves.
 //
 // Open MPI has its sessions in /tmp, or where the site or a batch system says: in a directory
-// `ompi.<host>.<user>`, which alone is no name to be sure of.
+// `ompi.<host>.<user>`. That name alone could be an application's, so what lies in it counts too.
 //
 // Files in /dev/shm are recorded as any others; the directory itself is not, of which libraries of
 // MPI ask whether it is there and has room. Left out in it are the tracer's own rings
