@@ -44,7 +44,8 @@ def of_trace(omnio, trace):
 def of_results(path):
     with open(path, encoding="utf-8") as text:
         results = json.load(text)
-    entries = [entry for test in results["tests"] for entry in test["Results"]]
+    # Phases of metadata calls alone have neither reads nor writes.
+    entries = [entry for test in results["tests"] for entry in test["Results"] if "requests" in entry]
     return {"operations": sum(entry["requests"] for entry in entries),
             "bytes": sum(entry["bytes"] for entry in entries), "io_s": results["runs"][0]["io_s"]}
 
