@@ -15,6 +15,7 @@ import sys
 from omnio_testing import (Checks, WorkDirectory, emptied, mpirun, omnio, program, run, skipTest,
                            stats, trace)
 
+DEMO_TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scripts", "demo_table.py")
 RANKS = 4
 ITEMS = 40
 EACH = RANKS * ITEMS
@@ -240,6 +241,11 @@ def checkOthers(checks, work, path, results):
     checks.equal((compared.status, compared.err), (0, b""), "omnio compare")
     checks.that(f"{2 * EACH} calls" in compared.out.decode() and
                 " 0.0 " not in compared.out.decode(), compared.out.decode())
+    table = run([sys.executable, DEMO_TABLE, omnio(), "--application", os.path.join(work, "own.4.trace"),
+                 "--model", path, results])
+    checks.equal((table.status, table.err), (0, b""), "the demo's table")
+    # It tells of reads and writes, of which there are none.
+    checks.that(re.search(r"^estimate +0 +0\.00 ", table.out.decode(), re.M), f"the demo's table: {table}")
     page = os.path.join(work, "page.html")
     reported = run([omnio(), "report", os.path.join(work, "own.4.trace"), "-o", page])
     checks.equal((reported.status, reported.err), (0, b""), "omnio report")
