@@ -52,7 +52,8 @@ std::vector<fs::path> partDirectories() {
   return directories;
 }
 
-// Of finished parts, which get their name by a rename; none where one cannot be watched.
+// Tells when a part is complete: it gets its name by a rename. An invalid descriptor where not all
+// directories can be watched.
 base::Descriptor watchDirectories() {
   base::Descriptor watch(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   for (const fs::path& directory : partDirectories()) {
@@ -78,7 +79,7 @@ bool hasPartCome(int watch) {
   return has_come;
 }
 
-// What the thread works on.
+// The parts of one run. Only the thread of a PartTaker uses it.
 class Parts {
  public:
   Parts(fs::path directory, const wire::Run& run)

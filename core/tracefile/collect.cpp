@@ -431,7 +431,8 @@ CollectReport collectRings(const fs::path& trace) {
     survey = surveyRings(directories, identity, is_known);
   }
   report.of_others = survey.of_others;
-  // What comes of these parts has its place in the log, where nothing else must be.
+  // A part names the place of its bytes in the log. To append rings to the log before all its parts
+  // are there could put events into that place.
   for (const PartFile& part : partFiles(directories, identity)) {
     survey.running.insert(part.owner.token);
   }

@@ -1,5 +1,5 @@
-// What processes that cannot write into the trace directory have left for it in the place of the
-// rings (core/wire/log_part.hpp), and putting it where it belongs.
+// Parts of logs (core/wire/log_part.hpp) that processes have left on this node: finds them, and
+// writes them into their trace.
 #pragma once
 
 #include <sys/types.h>

@@ -1,7 +1,7 @@
-// What a process would have written into a file of its trace that it cannot open: it has become
-// another user, or its file system is read-only there. It leaves it in the place of the rings, in
-// parts. `omnio trace` puts each of them, with its own rights, where it belongs, and removes it; or
-// whoever collects does, when `omnio trace` is gone.
+// Parts of a log. A process that cannot open its log, since it has become another user or the file
+// system is read-only there, leaves what it would write in parts where the rings are. `omnio trace`
+// writes each into the trace, with its own rights, and removes it. When `omnio trace` is gone,
+// whoever collects does so.
 //
 // A part is a file that gets its name in one step, when it is complete:
 //

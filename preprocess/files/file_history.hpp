@@ -34,7 +34,7 @@ class SizeHistory {
   };
 
   void grew(std::uint64_t size, const PastEvent& event);
-  // What the thread of `first` did from it on, `by` did.
+  // The growths that the thread of `first` made from `first` on are those of `by`.
   void writtenOut(const PastEvent& first, const PastEvent& by);
   // The first event, as far as it is kept, that made the file at least that long; nullptr when
   // there is none.
@@ -221,8 +221,8 @@ class FileHistory {
   void extended(ContentId content, const PastEvent& when);
   // A call that made the file at least `end` bytes long, and had found it `before` bytes long.
   void reaches(ContentId content, const PastEvent& when, std::uint64_t before, std::uint64_t end);
-  // What calls of a stream were taken to have done to the length, from `first` on, was done when
-  // the stream's buffer was written out.
+  // A stream's buffer, filled by calls from `first` on, was written out: the file is longer since
+  // `when`, and was not before.
   void writtenOut(ContentId content, const PastEvent& first, const PastEvent& when) {
     contents_[content].sizes.writtenOut(first, when);
   }

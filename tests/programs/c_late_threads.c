@@ -116,7 +116,7 @@ int main(void) {
   const pthread_t starved = make(writeAtOnce);
   for (const long until = nowNs() + kLateNs; nowNs() < until;) {
   }
-  // What the other thread waits for may be the end of this one's wait, after which this one may get
+  // The sleeper may be said to wait for the end of this join, after which this thread may get
   // no processor for a while itself.
   const long begun_waiting = nowNs();
   CHECK(pthread_join(starved, NULL) == 0);
