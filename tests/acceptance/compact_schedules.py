@@ -20,7 +20,7 @@ from same_system_calls import STRACE, systemCalls
 from schedule import fitsSchema, pythonWithSchemas
 from schedule_expander import expanded
 
-FEW, MANY = 700, 10_000
+FEW, MANY = 200, 10_000
 SHARE_OF_FLAT = {4: 0.01, 16: 0.01}
 # How far the sum of means may be from that of the times.
 TIME_SHARE = 0.01

@@ -6,7 +6,7 @@ Left out are rounds of the race for names in which a call overlaps both one that
 that moves it away: its result is that of before the one and of after the other, so none tells where it
 was. On a busy machine a rank may be kept from its processor within any call.
 
-  file_order.py [REPLAYS]        of each program and order, 5 unless told otherwise
+  file_order.py [REPLAYS]        of each program and order (2)
 """
 
 import collections
@@ -106,7 +106,7 @@ def main():
     needSlowStorage()
     if mpirun(RANKS) is None:
         skipTest("there is no MPI")
-    replays = int(sys.argv[1]) if len(sys.argv) > 1 else 5
+    replays = int(sys.argv[1]) if len(sys.argv) > 1 else 2
     checks = Checks()
     with WorkDirectory() as work:
         for name, wanted, arguments, orders in CASES:

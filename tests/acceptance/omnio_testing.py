@@ -10,6 +10,7 @@ From the environment (set by CMake):
 
 import contextlib
 import fnmatch
+import functools
 import hashlib
 import json
 import os
@@ -287,6 +288,12 @@ def trace(directory, command, flavour=None, options=(), **more):
     return run(words + list(options) + ["--"] + list(command), **more)
 
 
+@functools.lru_cache(maxsize=None)
+def isOpenMpi(launcher):
+    version = run([launcher, "--version"]).out
+    return b"Open MPI" in version or b"OpenRTE" in version
+
+
 def mpirun(ranks, *options):
     """The start of an mpirun command, or None without an MPI launcher. The options are Open MPI's:
     they are left out where the test runs with MPICH."""
@@ -297,8 +304,7 @@ def mpirun(ranks, *options):
     if launcher is None:
         return None
     words = [launcher]
-    version = run([launcher, "--version"]).out
-    if b"Open MPI" in version or b"OpenRTE" in version:
+    if isOpenMpi(launcher):
         words += ["--oversubscribe", "--bind-to", "none"]
         words += ["--allow-run-as-root"] if os.geteuid() == 0 else []
     return words + list(options) + ["-n", str(ranks)]
