@@ -12,21 +12,23 @@
 
 namespace omnio::cli {
 
-void printFailure(std::string_view sentence) {
-  const ProgressPause pause;
-  fmt::print(stderr, "omnio: {}\n", base::safeText(sentence));
-}
-
-int fail(const base::Failure& failure, int exit_code) {
-  printFailure(failure.sentence);
-  return exit_code;
-}
-
 namespace {
 
 constexpr std::size_t kEnough = 256 * 1024;
 
+void printSentence(std::string_view sentence, bool is_last) {
+  const ProgressPause pause(is_last);
+  fmt::print(stderr, "omnio: {}\n", base::safeText(sentence));
+}
+
 }  // namespace
+
+void printFailure(std::string_view sentence) { printSentence(sentence, false); }
+
+int fail(const base::Failure& failure, int exit_code) {
+  printSentence(failure.sentence, true);
+  return exit_code;
+}
 
 bool Output::drain() { return text_.size() < kEnough || flush(); }
 
