@@ -1,5 +1,8 @@
 #include "core/wire/path_pattern.hpp"
 
+#include <array>
+#include <cstdint>
+
 namespace omnio::wire {
 namespace {
 
@@ -61,13 +64,48 @@ bool matches(std::string_view pattern, const PathParts& path, std::size_t begin)
   return p == pattern.size();
 }
 
+constexpr bool isWholePath(std::string_view pattern) {
+  bool has_slash = false;
+  for (const char c : pattern) has_slash |= c == '/';
+  return has_slash;
+}
+
+constexpr std::uint64_t bitOf(char c) {
+  return std::uint64_t{1} << (static_cast<unsigned char>(c) & 63U);
+}
+
+struct DefaultPattern {
+  std::string_view text;
+  std::uint64_t needs = 0;  // bitOf() each character that stands for itself
+  bool is_whole_path = false;
+};
+
+// Sets of the default patterns have no `]` as a member, and none is escaped.
+constexpr DefaultPattern defaultPattern(std::string_view text) {
+  DefaultPattern result{.text = text, .is_whole_path = isWholePath(text)};
+  bool is_in_set = false;
+  for (const char c : text) {
+    if (c == '[') is_in_set = true;
+    if (!is_in_set && c != '*' && c != '?') result.needs |= bitOf(c);
+    if (c == ']') is_in_set = false;
+  }
+  return result;
+}
+
+constexpr std::array<DefaultPattern, kDefaultPatterns> defaultPatterns() {
+  std::array<DefaultPattern, kDefaultPatterns> result;
+  for (std::size_t i = 0; i < kDefaultPatterns; ++i) {
+    result[i] = defaultPattern(patternAt(kDefaultExclude, i));
+  }
+  return result;
+}
+static_assert(kDefaultExclude.find('\\') == std::string_view::npos);
+
 }  // namespace
 
 bool matchesPattern(std::string_view pattern, const PathParts& path) {
-  bool whole_path = false;
-  for (const char c : pattern) whole_path |= c == '/';
   std::size_t begin = 0;
-  if (!whole_path) {
+  if (!isWholePath(pattern)) {
     for (std::size_t i = path.size(); i > 0; --i) {
       if (path[i - 1] == '/') {
         begin = i;
@@ -90,6 +128,37 @@ std::size_t firstMatch(std::string_view patterns, const PathParts& path) {
       return place;
     }
     begin = end + 1;
+  }
+  return kNoPattern;
+}
+
+std::size_t firstDefaultMatch(const PathParts& path) {
+  static constexpr std::array kPatterns = defaultPatterns();
+  std::uint64_t in_path = 0;
+  std::uint64_t in_last = 0;  // the last component
+  std::size_t last = 0;
+  const auto look = [&](std::string_view part, std::size_t offset) {
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      in_last |= bitOf(part[i]);
+      if (part[i] == '/') {
+        in_path |= in_last;
+        in_last = 0;
+        last = offset + i + 1;
+      }
+    }
+  };
+  if (path.isJoined()) {
+    look(path.directory, 0);
+    look("/", path.directory.size());
+  }
+  look(path.name, path.nameOffset());
+  in_path |= in_last;
+  for (std::size_t place = 0; place < kPatterns.size(); ++place) {
+    const DefaultPattern& pattern = kPatterns[place];
+    if ((pattern.needs & ~(pattern.is_whole_path ? in_path : in_last)) == 0 &&
+        matches(pattern.text, path, pattern.is_whole_path ? 0 : last)) {
+      return place;
+    }
   }
   return kNoPattern;
 }

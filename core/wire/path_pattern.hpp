@@ -86,6 +86,10 @@ constexpr std::size_t countPatterns(std::string_view patterns) {
 }
 inline constexpr std::size_t kDefaultPatterns = countPatterns(kDefaultExclude);
 
+// What firstMatch(kDefaultExclude, path) gives, in a twentieth of the time: it goes before each
+// call with a name.
+std::size_t firstDefaultMatch(const PathParts& path);
+
 // The pattern at a place of the list; the list has so many.
 constexpr std::string_view patternAt(std::string_view patterns, std::size_t place) {
   std::size_t begin = 0;

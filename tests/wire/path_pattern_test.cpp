@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
 #include <string>
 
 namespace omnio::wire {
@@ -162,6 +163,49 @@ TEST(PathPattern, ListsAreKnownByPlace) {
   EXPECT_EQ(patternAt("a:b\\:c:d", 2), "d");
   EXPECT_EQ(firstMatch("x:/a/*:*.log", {.directory = {}, .name = "/a/b.log"}), 1U);
   EXPECT_EQ(firstMatch("x", {.directory = {}, .name = "/a"}), kNoPattern);
+}
+
+// A path that fits the pattern, or would but for one character.
+std::string pathLike(std::string_view pattern, std::mt19937& random) {
+  std::string path;
+  bool is_in_set = false;
+  for (const char c : pattern) {
+    if (c == '[') is_in_set = true;
+    if (c == '*') {
+      for (const char* more : {"", "/a.so", "x", "/home/me", "7"}) {
+        if (random() % 3 == 0) path += more;
+      }
+    } else if (!is_in_set) {
+      path += c;
+    } else if (c == ']') {
+      path += "7s!"[random() % 3];
+    }
+    if (c == ']') is_in_set = false;
+  }
+  if (!path.starts_with('/')) path.insert(0, "/");
+  if (random() % 2 == 0) path[1 + random() % (path.size() - 1)] = "/.x-s"[random() % 5];
+  return path;
+}
+
+TEST(DefaultFilters, AreFoundAsInTheList) {
+  std::mt19937 random(1);
+  std::size_t found = 0;
+  for (int i = 0; i < 40'000; ++i) {
+    const std::string path =
+        pathLike(patternAt(kDefaultExclude, random() % kDefaultPatterns), random);
+    const PathParts whole{.directory = {}, .name = path};
+    const std::size_t place = firstMatch(kDefaultExclude, whole);
+    found += place == kNoPattern ? 0 : 1;
+    ASSERT_EQ(firstDefaultMatch(whole), place) << path;
+    for (std::size_t cut = path.find('/', 1); cut != std::string::npos;
+         cut = path.find('/', cut + 1)) {
+      const std::string_view view = path;
+      const PathParts parts{.directory = view.substr(0, cut), .name = view.substr(cut + 1)};
+      ASSERT_EQ(firstDefaultMatch(parts), place) << path << " cut at " << cut;
+    }
+  }
+  EXPECT_GT(found, 10'000U);
+  EXPECT_LT(found, 35'000U);
 }
 
 TEST(DefaultFilters, KeepTheApplicationsFiles) {

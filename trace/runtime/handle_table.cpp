@@ -569,7 +569,7 @@ Filter filterOf(const wire::PathParts& path) {
   if (path.directory.data() == kLeftOut.data()) return Filter::kOther;
   const Settings& settings = process.settings;
   if (settings.include[0] != '\0' && wire::matchesAny(settings.include, path)) return Filter::kNone;
-  const std::size_t place = wire::firstMatch(wire::kDefaultExclude, path);
+  const std::size_t place = wire::firstDefaultMatch(path);
   if (place != wire::kNoPattern) {
     return static_cast<Filter>(static_cast<std::size_t>(Filter::kFirstDefault) + place);
   }
