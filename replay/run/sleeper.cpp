@@ -22,12 +22,13 @@ void Sleeper::sleepUntil(std::int64_t at_ns, bool may_spin) {
     const std::int64_t overshoot_ns = std::clamp<std::int64_t>(nowNs() - wake, 0, kSpinNs);
     overshoot_ns_ += (overshoot_ns - overshoot_ns_) / kMemory;
   }
-  // Not computing: whoever has work may have the processor, but for the very last bit.
-  if (may_spin) return yieldUntil(at_ns);
-  while (nowNs() < at_ns) sched_yield();
+  // Not computing: whoever has work may have the processor.
+  yieldUntil(at_ns);
 }
 
 void Sleeper::yieldUntil(std::int64_t at_ns) {
+  // Who yields may be without a processor for milliseconds. An application has its own while it
+  // computes for a microsecond between two calls.
   constexpr std::int64_t kYieldNs = 4000;
   while (nowNs() < at_ns - kYieldNs) sched_yield();
   spinUntil(at_ns);
