@@ -3,8 +3,8 @@
 runs application and replay by turns on another. Needs root, and a release build with its tests.
 
   bench/fidelity/fidelity.py [--quick] [--workloads NAME,...] [--pairs FROM:TO,...] [--rounds N]
-                             [--no-modes] [--doublings N] [--again] [--two-hosts] [--means] [--hours N]
-                             [--build DIR] [--results DIR]
+                             [--no-modes] [--doublings N] [--shorter N] [--again] [--two-hosts] [--means]
+                             [--hours N] [--build DIR] [--results DIR]
   bench/fidelity/fidelity.py --table [--results DIR]
   bench/fidelity/fidelity.py --list
 
@@ -154,6 +154,8 @@ def arguments():
     parser.add_argument("--doublings", type=notNegative,
                         help="how often a row may be doubled in length when application or replay "
                              f"vary by more than {VARIES_PERCENT} %% (3; --quick: 0)")
+    parser.add_argument("--shorter", type=positive, default=1, metavar="N",
+                        help="begin with an N-th of the usual work, for slow targets")
     parser.add_argument("--again", action="store_true",
                         help="measure rows that vary too much again, beginning with "
                              "twice their length")
@@ -200,8 +202,12 @@ def varies(row):
     return max(figures.variation(row[side]) for side in ("application", "replay")) > VARIES_PERCENT
 
 
+def factorOf(workload, chosen):
+    return max(workload.factor // chosen.shorter, 1)
+
+
 def mayBeLonger(row, workload, chosen):
-    return (varies(row) and row["factor"] < workload.factor << chosen.doublings and
+    return (varies(row) and row["factor"] < factorOf(workload, chosen) << chosen.doublings and
             figures.median(row["application"]) < LONG_ENOUGH)
 
 
@@ -209,7 +215,7 @@ def steadyRow(campaign, workload, pair, chosen, row=None):
     """Doubles the length until the application is steady enough, as often as allowed. `row` is that
     of an earlier run, to begin behind. Rows of targets are compared as they were `at_first`, since
     all of a workload begin with one length."""
-    row = row or campaign.row(workload, pair, chosen.rounds, workload.factor)
+    row = row or campaign.row(workload, pair, chosen.rounds, factorOf(workload, chosen))
     first = row.get("at_first") or {key: row[key] for key in ("factor", "application", "replay")}
     while mayBeLonger(row, workload, chosen):
         row = {**campaign.row(workload, pair, chosen.rounds, 2 * row["factor"]), "at_first": first}

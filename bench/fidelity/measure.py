@@ -9,7 +9,7 @@ from omnio_testing import FLAT, emptied, environment, omnio, run
 from workloads import Failed, ok
 
 # Rows whose application varies more are run with more work.
-VARIES_PERCENT = 5
+VARIES_PERCENT = 4
 # A recording that was disturbed keeps the disturbance as if it were computing, so the one with the
 # median time is kept.
 RECORDINGS = 3
