@@ -1,14 +1,15 @@
 // Metadata in the manner of mdtest: steps between barriers, in which each rank makes, looks at,
 // opens, renames and removes ITEMS names.
 //
-//   c_metadata DIR own|shared|cycle|data ITEMS
+//   c_metadata DIR own|shared|cycle|data ITEMS [timed]
 //
 //   own     each rank in a directory of its own, DIR/rank.R
 //   shared  all ranks in DIR/all, which rank 0 makes
 //   cycle   as own, but each file is opened, looked at, closed and removed before the next
 //   data    as shared, and each rank writes a file between the steps, and changes its mode
 //
-// Rank 0 prints how often all ranks called each function, a line each: "mkdir 4".
+// Rank 0 prints how often all ranks called each function, a line each: "mkdir 4"; with `timed` also
+// the microseconds that the rank which spent most has spent in all of them: "io_us 840".
 #include <fcntl.h>
 #include <mpi.h>
 #include <sys/stat.h>
@@ -19,6 +20,13 @@
 
 enum { kMostPath = 4096, kArguments = 4, kBlocks = 4, kBlock = 65536 };
 
+static int is_timed;
+static double began, in_calls;
+
+static void begin(void) {
+  if (is_timed) began = MPI_Wtime();
+}
+
 // All ranks have them in this order.
 static const char* const kCalls[] = {"chmod",  "close", "fsync", "mkdir",  "open",
                                      "rename", "rmdir", "stat",  "unlink", "write"};
@@ -26,6 +34,7 @@ enum { kCallCount = sizeof kCalls / sizeof kCalls[0] };
 static long long counts[kCallCount];
 
 static int counted(const char* call, int result) {
+  if (is_timed) in_calls += MPI_Wtime() - began;
   CHECK(result >= 0);
   int i = 0;
   while (i < kCallCount && strcmp(kCalls[i], call) != 0) ++i;
@@ -34,7 +43,8 @@ static int counted(const char* call, int result) {
   return result;
 }
 
-#define CALL(function, ...) counted(#function, (int)function(__VA_ARGS__))
+// The arguments are ready before: what makes them is not timed.
+#define CALL(function, ...) (begin(), counted(#function, (int)function(__VA_ARGS__)))
 
 static const char* named(const char* directory, const char* kind, int rank, int item) {
   static char path[2][kMostPath];
@@ -46,7 +56,8 @@ static const char* named(const char* directory, const char* kind, int rank, int 
 
 static void makeFiles(const char* directory, int rank, int items) {
   for (int i = 0; i < items; ++i) {
-    const int fd = CALL(open, named(directory, "file", rank, i), O_WRONLY | O_CREAT | O_EXCL, 0644);
+    const char* path = named(directory, "file", rank, i);
+    const int fd = CALL(open, path, O_WRONLY | O_CREAT | O_EXCL, 0644);
     CALL(close, fd);
   }
 }
@@ -66,26 +77,44 @@ static void steps(const char* directory, int rank, int items, int with_data) {
   struct stat about;
   makeFiles(directory, rank, items);
   MPI_Barrier(MPI_COMM_WORLD);
-  for (int i = 0; i < items; ++i) CALL(stat, named(directory, "file", rank, i), &about);
+  for (int i = 0; i < items; ++i) {
+    const char* path = named(directory, "file", rank, i);
+    CALL(stat, path, &about);
+  }
   MPI_Barrier(MPI_COMM_WORLD);
   if (with_data) writeFile(directory, rank);
   MPI_Barrier(MPI_COMM_WORLD);
   for (int i = 0; i < items; ++i) {
-    CALL(close, CALL(open, named(directory, "file", rank, i), O_RDONLY));
+    const char* path = named(directory, "file", rank, i);
+    const int fd = CALL(open, path, O_RDONLY);
+    CALL(close, fd);
   }
   MPI_Barrier(MPI_COMM_WORLD);
   for (int i = 0; i < items; ++i) {
     const char* from = named(directory, "file", rank, i);
-    CALL(rename, from, named(directory, "moved", rank, i));
+    const char* to = named(directory, "moved", rank, i);
+    CALL(rename, from, to);
   }
   MPI_Barrier(MPI_COMM_WORLD);
-  for (int i = 0; i < items; ++i) CALL(unlink, named(directory, "moved", rank, i));
+  for (int i = 0; i < items; ++i) {
+    const char* path = named(directory, "moved", rank, i);
+    CALL(unlink, path);
+  }
   MPI_Barrier(MPI_COMM_WORLD);
-  for (int i = 0; i < items; ++i) CALL(mkdir, named(directory, "dir", rank, i), 0755);
+  for (int i = 0; i < items; ++i) {
+    const char* path = named(directory, "dir", rank, i);
+    CALL(mkdir, path, 0755);
+  }
   MPI_Barrier(MPI_COMM_WORLD);
-  for (int i = 0; i < items; ++i) CALL(rmdir, named(directory, "dir", rank, i));
+  for (int i = 0; i < items; ++i) {
+    const char* path = named(directory, "dir", rank, i);
+    CALL(rmdir, path);
+  }
   MPI_Barrier(MPI_COMM_WORLD);
-  if (with_data) CALL(unlink, named(directory, "data", rank, 0));
+  if (with_data) {
+    const char* path = named(directory, "data", rank, 0);
+    CALL(unlink, path);
+  }
 }
 
 static void cycles(const char* directory, int rank, int items) {
@@ -103,7 +132,8 @@ static void cycles(const char* directory, int rank, int items) {
 int main(int argc, char** argv) {
   int ranks = 0;
   const int rank = beginRanks(&argc, &argv, &ranks);
-  CHECK(argc == kArguments);
+  is_timed = argc == kArguments + 1 && strcmp(argv[kArguments], "timed") == 0;
+  CHECK(argc == kArguments + is_timed);
   const char* mode = argv[2];
   const int items = atoi(argv[3]);
   const int is_own = strcmp(mode, "own") == 0 || strcmp(mode, "cycle") == 0;
@@ -127,6 +157,9 @@ int main(int argc, char** argv) {
     MPI_Reduce(&counts[i], &all, 1, MPI_LONG_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
     if (rank == 0 && all > 0) printf("%s %lld\n", kCalls[i], all);
   }
+  double longest = 0;
+  MPI_Reduce(&in_calls, &longest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+  if (rank == 0 && is_timed) printf("io_us %.0f\n", longest * 1e6);
   MPI_Finalize();
   return 0;
 }
