@@ -11,7 +11,7 @@
 #   tsan    with TSAN, in a build with the thread sanitizer
 #   moment  with MOMENT: `scripts/test.sh --repeat 10 --busy --label moment` repeats it
 #   quick   with QUICK, in a build with the address sanitizer; with QUICK and TSAN, in one with the
-#           thread sanitizer
+#           thread sanitizer alone
 #
 # omnio_is_unit_test(<target> [QUICK]): the target omnio_unit_tests builds it, with what it depends
 # on alone, and omnio_quick_tests builds what is QUICK.
@@ -50,6 +50,9 @@ function(omnio_add_unit_tests target)
   # The tests' own code is run once, and compiled in half the time: what it tests is optimized.
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O0>)
 
+  if(arg_TSAN AND NOT OMNIO_SANITIZE STREQUAL "thread")
+    set(arg_QUICK OFF)
+  endif()
   set(labels unit)
   set(quick "")
   if(arg_QUICK)

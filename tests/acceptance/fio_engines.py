@@ -4,15 +4,17 @@ difference. Where not all was seen, the schedule says so, and replay and verify 
 unless they are told to take it as it is.
 """
 
+import itertools
 import json
 import os
 import shutil
 
-from omnio_testing import (Checks, WorkDirectory, emptied, mpirun, omnio, readLog, run, skipTest,
-                           stats, trace)
+from omnio_testing import (Checks, WorkDirectory, byTurns, emptied, mpirun, omnio, readLog, run,
+                           skipTest, stats, trace)
 from replay_testing import checkRoundTrip, replay
 
 MIB = 4
+PATTERNS = (("write", "randread"), ("read", "randwrite"))  # an engine has one pair, or all
 # Engines whose transfers are recorded; of the others, a reason of the trace says that they are not.
 RECORDED = ("psync", "vsync", "pvsync2", "sync", "libaio", "posixaio", "splice", "mmap")
 UNSEEN = {"io_uring": "used io_uring"}
@@ -109,8 +111,8 @@ def main():
         skipTest("fio is not installed")
     checks = Checks()
     with WorkDirectory() as work:
-        for engine in (*RECORDED, *UNSEEN):
-            for pattern in ("write", "read", "randwrite", "randread"):
+        for number, engine in enumerate((*RECORDED, *UNSEEN)):
+            for pattern in itertools.chain(*byTurns(number, PATTERNS)):
                 for depth in DEPTHS.get(engine, (1,)):
                     with checks.case(f"{engine} {pattern} {depth}"):
                         checkEngine(checks, work, engine, pattern, depth)

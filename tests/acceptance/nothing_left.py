@@ -18,7 +18,7 @@ import time
 
 import devices
 from counters import Sums, checkCounters, readCounters
-from omnio_testing import (Checks, WorkDirectory, emptied, environment, omnio, preloadLibrary,
+from omnio_testing import (Checks, WorkDirectory, byTurns, emptied, environment, omnio, preloadLibrary,
                            program, quietDeath, run, skipTest, stats)
 from run_account import RINGS, flavours, inOwnMemory, waitUntilGone
 
@@ -227,10 +227,10 @@ def main(times, chosen):
         os.makedirs(rings)
         devices.must("mount", "-t", "tmpfs", "-o", "mode=1777", "none", rings)
         try:
-            for name, case in CASES.items():
+            for number, (name, case) in enumerate(CASES.items()):
                 if chosen and name not in chosen:
                     continue
-                for flavour in flavours(checks):
+                for flavour in byTurns(number, flavours(checks)):
                     what = f"{name}, {flavour}"
                     moments = Moments(checks, chance, work, rings, flavour)
                     started = time.monotonic()

@@ -288,6 +288,18 @@ def trace(directory, command, flavour=None, options=(), **more):
     return run(words + list(options) + ["--"] + list(command), **more)
 
 
+def takesAll():
+    """Whether a test takes every combination of its cases with flavours, libraries and the like, as
+    its nightly run does; otherwise each case has one of them, by turns."""
+    return os.environ.get("OMNIO_TEST_ALL") == "yes"
+
+
+def byTurns(number, choices):
+    """A list of those of the choices that case `number` has: takesAll()."""
+    choices = list(choices)
+    return choices if takesAll() else [choices[number % len(choices)]]
+
+
 @functools.lru_cache(maxsize=None)
 def isOpenMpi(launcher):
     version = run([launcher, "--version"]).out

@@ -20,7 +20,7 @@ import sys
 import time
 
 import devices
-from omnio_testing import (Checks, WorkDirectory, environment, manifest, omnio, preloadLibrary,
+from omnio_testing import (Checks, WorkDirectory, byTurns, environment, manifest, omnio, preloadLibrary,
                            program, quietDeath, readLog, run, skipTest, stats)
 from run_account import (NOBODY, RINGS, asUser, canBeRunBy, flavours, inOwnMemory,
                          operationsByFile, ringFiles, sizesBelow, waitUntilGone)
@@ -478,10 +478,10 @@ def main(chosen):
     here = flavours(checks)
     with WorkDirectory() as work:
         os.chmod(work, 0o777)
-        for name, case in CASES.items():
+        for number, (name, case) in enumerate(CASES.items()):
             if chosen and name not in chosen:
                 continue
-            for flavour in here:
+            for flavour in byTurns(number, here):
                 started = time.monotonic()
                 with checks.case(f"{name}, {flavour}"):
                     try:

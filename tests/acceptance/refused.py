@@ -13,7 +13,7 @@ import shlex
 import shutil
 import sys
 
-from omnio_testing import emptied, environment, mpirun, omnio, program, run, treeOf
+from omnio_testing import byTurns, emptied, environment, mpirun, omnio, program, run, treeOf
 from run_account import (NOBODY, asUser, canBeRunBy, checkCases, completeOrNamed, sameRun,
                          sameTree, sizesBelow)
 
@@ -285,7 +285,7 @@ def checkAsan(checks, refused, here, chosen):
         if program(name) is None:
             checks.skip(name, "no compiler here links the shared runtime of the address sanitizer")
             continue
-        for way, start in ASAN_WAYS.items():
+        for number, (way, start) in enumerate(ASAN_WAYS.items()):
             title = f"asan {name} {way}"
             if chosen and title not in chosen and "asan" not in chosen:
                 continue
@@ -303,7 +303,7 @@ def checkAsan(checks, refused, here, chosen):
             if wanted.status != status:
                 checks.that(False, f"{title}: the program fails untraced: {wanted}")
                 continue
-            for flavour in here:
+            for flavour in byTurns(number, here):
                 what = f"{title}, {flavour}"
                 with checks.case(what):
                     refused.emptyDirectory()

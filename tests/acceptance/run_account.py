@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 
-from omnio_testing import (Checks, WorkDirectory, differences, omnio, preloadLibrary, run, stats,
+from omnio_testing import (Checks, WorkDirectory, byTurns, differences, omnio, preloadLibrary, run, stats,
                            treeOf)
 
 RINGS = "/dev/shm"
@@ -51,8 +51,8 @@ def flavours(checks, wanted=("serial", "hybrid")):
 
 
 def checkCases(kind, cases, chosen, more=None):
-    """Checks those of `cases` whose names are `chosen` (all if none are), each in all flavours that
-    this build has, with kind(checks, work) in a work directory that other users may enter. `more`
+    """Checks those of `cases` whose names are `chosen` (all if none are), in flavours that this build
+    has (byTurns()), with kind(checks, work) in a work directory that other users may enter. `more`
     is called afterwards: more(checks, that of kind, flavours)."""
     inOwnMemory()
     checks = Checks()
@@ -60,11 +60,11 @@ def checkCases(kind, cases, chosen, more=None):
     with WorkDirectory() as work:
         os.chmod(work, 0o777)
         checker = kind(checks, work)
-        for case in cases:
+        for number, case in enumerate(cases):
             if chosen and case.name not in chosen:
                 continue
             with checks.case(case.name):
-                checker.check(case, here)
+                checker.check(case, byTurns(number, here))
         if more is not None:
             more(checks, checker, here)
     checks.finish()

@@ -17,7 +17,7 @@ import sys
 import time
 
 import devices
-from omnio_testing import (Checks, WorkDirectory, differences, emptied, environment, omnio,
+from omnio_testing import (Checks, WorkDirectory, byTurns, differences, emptied, environment, omnio,
                            program, run, skipTest, stats, treeOf, until)
 from run_account import flavours, inOwnMemory, operationsByFile
 from slow_storage import SlowStorage, needSlowStorage
@@ -352,22 +352,16 @@ def main(chosen):
         data = emptied(os.path.join(work, "data"))
         devices.must("mount", "-t", "tmpfs", "-o", "mode=777", "none", data)
         try:
-            for flavour in here:
-                test = SlowLog(checks, work, flavour)
-                for name, (threads, calls, pace_ns) in CASES.items():
-                    if chosen and name not in chosen:
-                        continue
+            cases = {name: lambda test, name=name, case=case: test.case(name, *case)
+                     for name, case in CASES.items()}
+            cases["steps"] = SlowLog.steps
+            for number, (name, case) in enumerate(cases.items()):
+                for flavour in byTurns(number, here) if not chosen or name in chosen else ():
                     with checks.case(f"{name}, {flavour}"):
                         try:
-                            test.case(name, threads, calls, pace_ns)
+                            case(SlowLog(checks, work, flavour))
                         except devices.NotHere as reason:
                             checks.skip(f"{name}, {flavour}", str(reason))
-                if not chosen or "steps" in chosen:
-                    with checks.case(f"steps, {flavour}"):
-                        try:
-                            test.steps()
-                        except devices.NotHere as reason:
-                            checks.skip(f"steps, {flavour}", str(reason))
         finally:
             devices.must("umount", data)
     checks.finish()

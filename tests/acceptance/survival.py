@@ -182,7 +182,8 @@ def pathOf(quoted):
                   json.loads(quoted).encode())
 
 
-# A write that has written, as a line of the log in JSON. Lines are not decoded: there are millions.
+# A write that has written, as a line of the log in JSON. Lines are neither decoded nor read one by one:
+# there are millions.
 WRITTEN = re.compile(rb'"class":"write".*?"file":("(?:[^"\\]|\\.)*").*"bytes":[1-9]')
 
 
@@ -192,10 +193,11 @@ def writesByFile(trace_directory, directory):
     by_quoted = collections.Counter()
     with subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE) as process:
-        for line in process.stdout:
-            found = WRITTEN.search(line)
-            if found:
-                by_quoted[found.group(1)] += 1
+        rest = b""
+        while block := process.stdout.read(1 << 22):
+            lines, _, rest = (rest + block).rpartition(b"\n")
+            by_quoted.update(WRITTEN.findall(lines))
+        by_quoted.update(WRITTEN.findall(rest))
         err = process.stderr.read()
     if process.returncode != 0:
         raise RuntimeError(f"{' '.join(command)}: status {process.returncode}: {err!r}")

@@ -38,7 +38,7 @@ void saveRing(const std::filesystem::path& path, const std::filesystem::path& tr
 
 }  // namespace
 
-const int kVariations = 200;
+const int kVariations = 80;
 
 std::vector<std::string> seeds() {
   return {seedOf(allCalls(), writes().bytes(), true), seedOf(lifeOfAFile(), "", false),

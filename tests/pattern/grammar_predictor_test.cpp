@@ -206,7 +206,7 @@ TEST(GrammarPredictor, MarksStayOnPathsWhileTheGrammarChanges) {
 // Giving memory back changes numbers, and nothing else.
 TEST(GrammarPredictor, PredictsAsBeforeWhenSymbolsAreNumberedAnew) {
   std::mt19937 random(33);
-  for (int program = 0; program < 300; ++program) {
+  for (int program = 0; program < 100; ++program) {
     const std::size_t most_symbols = StarSequitur::kLeastSymbols * (1 + random() % 8);
     GrammarPredictor kept(most_symbols);
     GrammarPredictor shrunk(most_symbols);

@@ -138,7 +138,7 @@ TEST(StarSequitur, IsRightAfterEachSymbolOfAllShortStrings) {
 
 TEST(StarSequitur, IsRightAfterEachSymbolOfRandomLoops) {
   std::mt19937 random(20);
-  for (int program = 0; program < 3000; ++program) {
+  for (int program = 0; program < 1000; ++program) {
     checkEachPrefix(randomLoops(random, 3));
     if (HasFatalFailure()) return;
   }
@@ -146,7 +146,7 @@ TEST(StarSequitur, IsRightAfterEachSymbolOfRandomLoops) {
 
 TEST(StarSequitur, IsRightWhileTheOldestIsDropped) {
   std::mt19937 random(21);
-  for (int program = 0; program < 1000; ++program) {
+  for (int program = 0; program < 300; ++program) {
     std::string text;
     while (text.size() < 150)
       text += randomLoops(random, 3) + static_cast<char>('f' + random() % 20);
