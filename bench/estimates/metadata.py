@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """How near estimates of programs with metadata calls alone come to the truth: c_metadata, in the manner of
-mdtest, with 4 ranks in directories of their own, in one of all, and with files that are opened, looked at,
+mdtest, with ranks in directories of their own, in one of all, and with files that are opened, looked at,
 closed and removed one by one.
 
-    bench/estimates/metadata.py [--target NAME]... [--mode NAME]... [--runs N] [--items FACTOR]
-                              [--build DIR]
+    bench/estimates/metadata.py [--target NAME]... [--mode NAME]... [--ranks N] [--runs N]
+                              [--items FACTOR] [--build DIR]
 
 Each program is recorded once on tmpfs, and a model made of that. Then, by turns, N times each (5) on each
 target: the program alone, the program traced, and the phase runner. The truth is the time that the first says
@@ -28,7 +28,6 @@ from omnio_testing import emptied, environment, mpirun, omnio, program, run
 from targets import Loop, Memory, Slow, us
 from workloads import YIELD
 
-RANKS = 4
 MODES = ("own", "shared", "cycle")
 LATENCY_US = 1000
 # Name -> (maker, items of a rank): for some seconds of I/O.
@@ -41,12 +40,12 @@ PLACES = {
 }
 
 
-def traced(work, directory, mode, items):
+def traced(work, directory, ranks, mode, items):
     """The model of a run of the program there, and its I/O time."""
     to = os.path.join(work, "trace")
     shutil.rmtree(to, ignore_errors=True)
     base = emptied(os.path.join(directory, "run"))
-    ok(run([omnio(), "trace", "-o", to, "--", *mpirun(RANKS), program("c_metadata"), base, mode, items],
+    ok(run([omnio(), "trace", "-o", to, "--", *mpirun(ranks), program("c_metadata"), base, mode, items],
            env=environment(**YIELD), timeout=1200), f"c_metadata {mode}")
     path = os.path.join(work, f"{mode}.json")
     ok(run([omnio(), "phases", to, "-o", path], timeout=600), "omnio phases")
@@ -55,17 +54,17 @@ def traced(work, directory, mode, items):
     return path, sum(measured[part] for part in ("data_ns", "metadata_ns", "sync_ns")) * 1e-9
 
 
-def alone(directory, mode, items):
+def alone(directory, ranks, mode, items):
     """The seconds that the program, which is not traced, spends in its calls."""
     base = emptied(os.path.join(directory, "run"))
-    done = ok(run([*mpirun(RANKS), program("c_metadata"), base, mode, items, "timed"],
+    done = ok(run([*mpirun(ranks), program("c_metadata"), base, mode, items, "timed"],
                   env=environment(**YIELD), timeout=1200), f"c_metadata {mode}, alone")
     return float(done.out.split(b"io_us ")[1].split()[0]) * 1e-6
 
 
-def estimated(work, directory, model):
+def estimated(work, directory, ranks, model):
     results = os.path.join(work, "results.json")
-    ok(run([*mpirun(RANKS), os.environ["OMNIO_TEST_PHASE_RUN"], model, "--target", directory, "-o", results],
+    ok(run([*mpirun(ranks), os.environ["OMNIO_TEST_PHASE_RUN"], model, "--target", directory, "-o", results],
            env=environment(**YIELD), timeout=1200), "omnio-phase-run")
     document = json.loads(ok(run([omnio(), "estimate", model, results, "--json"]), "omnio estimate").out)
     return document["total"]["time_io_s"]["median"], document["whole"]["differences"]
@@ -83,15 +82,15 @@ def measureAll(options, work, memory, places):
     for mode in options.mode or MODES:
         for name, place in places.items():
             items = max(round(PLACES[name][1] * options.items), 1)
-            model, _ = traced(kept, memory.path, mode, items)
+            model, _ = traced(kept, memory.path, options.ranks, mode, items)
             times, traces, estimates, differences = [], [], [], 0
             for _ in range(options.runs):
                 place.fresh()
-                times.append(alone(place.path, mode, items))
+                times.append(alone(place.path, options.ranks, mode, items))
                 place.fresh()
-                traces.append(traced(work, place.path, mode, items)[1])
+                traces.append(traced(work, place.path, options.ranks, mode, items)[1])
                 place.fresh()
-                estimate, differing = estimated(work, place.path, model)
+                estimate, differing = estimated(work, place.path, options.ranks, model)
                 estimates.append(estimate)
                 differences = max(differences, differing)
             medians[name, mode] = statistics.median(times), statistics.median(estimates)
@@ -105,6 +104,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--target", action="append", choices=list(PLACES))
     parser.add_argument("--mode", action="append", choices=MODES)
+    parser.add_argument("--ranks", type=int, default=4)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--items", type=float, default=1, help="times the usual number")
     parser.add_argument("--build", type=os.path.abspath, default=os.path.join(TOP, "build", "release"))
