@@ -483,7 +483,7 @@ void checkUnseenWays(const Trace& trace, Wholeness& result) {
     if (const auto count = process->info.number(info::kNotFollowed).value_or(0); count > 0) {
       result.reasons.push_back(
           fmt::format("{}: what it moved by {} is not recorded (they were too many at once, moved "
-                      "in part, or mapped by its parent)",
+                      "in part, mapped by its parent, or on storage that did not answer)",
                       process->name(),
                       base::counted(count, "mapping or asynchronous operation",
                                     "mappings and asynchronous operations")));

@@ -1,13 +1,16 @@
 """Files that are read and written through mappings: the trace has the pages that the program says
 it touched, and no others but those that the kernel brings along with a page that is read. The
 replay leaves files of the same sizes, and verify finds no difference. What is not followed (too
-many mappings at once, a child that touches its parent's) is said.
+many mappings at once, a child that touches its parent's, storage that does not answer) is said.
 """
 
 import os
+import subprocess
 
-from omnio_testing import Checks, WorkDirectory, emptied, program, readLog, stats, trace
+from omnio_testing import (Checks, WorkDirectory, emptied, environment, omnio, program, quietDeath, readLog,
+                           stats, trace, until)
 from replay_testing import checkRoundTrip
+from slow_storage import SlowStorage, whyNotSlow
 
 PAGE = 4096
 BROUGHT_ALONG = 16  # pages of the block around one that is read (fault_around_bytes, 64 KiB)
@@ -82,6 +85,29 @@ def checkTold(checks, work, case, words):
     checks.that(any(words in reason for reason in about["reasons"]), f"{case}: {about['reasons']}")
 
 
+def checkHeld(checks, work):
+    """A thread that asks storage about its mapping, and gets no answer, holds up no other for good."""
+    directory = os.path.join(work, "held-trace")
+    with SlowStorage(work, control=True) as slow:
+        words = [program("c_held_unmap"), os.path.join(slow.path, "slow"), os.path.join(work, "fast")]
+        with subprocess.Popen([omnio(), "trace", "-o", directory, "--", *words], env=environment(),
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=quietDeath) as running:
+            checks.equal(running.stdout.readline(), b"mapped\n", "held: first")
+            slow.hold("metadata")
+            os.write(running.stdin.fileno(), b"1")
+            until(slow.held, "held: the thread asks")
+            os.write(running.stdin.fileno(), b"2")
+            # Without a time of the test's own: ctest ends a test in which this never comes.
+            checks.equal(running.stdout.readline(), b"went on\n", "held: the other thread")
+            checks.that(slow.held(), "held: the first one still waits")
+            slow.go()
+            checks.equal(running.wait(), 0, "held: status")
+    about = stats(directory)["trace"]
+    words = "mappings and asynchronous operations is not recorded"
+    checks.that(not about["whole"] and any(words in reason for reason in about["reasons"]),
+                f"held: {about['reasons']}")
+
+
 def main():
     checks = Checks()
     with WorkDirectory() as work:
@@ -90,6 +116,11 @@ def main():
                 checkWhole(checks, work, case)
         with checks.case("many"):
             checkTold(checks, work, "many", "by 904 mappings and asynchronous operations is not recorded")
+        if why := whyNotSlow():
+            checks.skip("held", why)
+        else:
+            with checks.case("held"):
+                checkHeld(checks, work)
         with checks.case("child"):
             checkTold(checks, work, "child", "by 1 mapping or asynchronous operation is not recorded")
     checks.finish()

@@ -7,21 +7,28 @@ import subprocess
 import time
 
 import devices
-from omnio_testing import (emptied, endingSignalsHeld, environment, needRoot, program, quietDeath,
-                           run, skipTest)
+from omnio_testing import (emptied, endingSignalsHeld, environment, program, quietDeath, run, skipTest)
 
 LIMIT_S = 200  # for what takes moments on a quiet machine
 
 
-def needSlowStorage():
-    """Skips the test where slowfs cannot run."""
-    needRoot()
+def whyNotSlow():
+    """Why slowfs cannot run here; None where it can."""
+    if os.geteuid() != 0:
+        return "needs root"
     if program("slowfs") is None:
-        skipTest("libfuse3 was not there when the programs were built")
+        return "libfuse3 was not there when the programs were built"
     try:
         os.close(os.open("/dev/fuse", os.O_RDWR))
     except OSError as problem:
-        skipTest(f"no FUSE here: {problem}")
+        return f"no FUSE here: {problem}"
+    return None
+
+
+def needSlowStorage():
+    """Skips the test where slowfs cannot run."""
+    if why := whyNotSlow():
+        skipTest(why)
 
 
 class SlowStorage:
