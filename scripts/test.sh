@@ -8,8 +8,9 @@
 #                                  for some seconds each, and the tests that are labelled nightly
 #   scripts/test.sh --repeat N [--busy] [--label L] [--all]
 #                                  the tests that are built already, N times (those with label L),
-#                                  with --busy beside four processes that keep processors busy;
-#                                  says what failed in which round, and goes on
+#                                  with --busy beside four processes that keep processors busy, and
+#                                  three at once for each processor; says what failed in which round,
+#                                  and goes on
 #
 # With CI=true the last lines are those of ctest, so that a machine can read them.
 set -euo pipefail
@@ -108,6 +109,8 @@ repeat_tests() {
   [ -d build/release ] || fail "nothing is built yet: scripts/test.sh builds"
   $all || select+=(-LE '^nightly$')
   [ -z "$label" ] || select+=(-L "^$label\$")
+  # The busy processes would have most of the time of the processors.
+  if $busy; then tests_at_once=$((3 * jobs)); fi
   mkdir -p "$folder/rounds"
   rm -f "$folder"/rounds/*
   if $busy; then start_busy_processes; fi
