@@ -6,6 +6,7 @@
 
 #include "core/wire/clock.hpp"
 #include "trace/runtime/sys/raw_syscall.hpp"
+#include "trace/wrap/intercept.hpp"
 
 namespace omnio::trace {
 namespace {
@@ -81,7 +82,11 @@ void beginThinkSample(Thread& self) {
   // A signal handler's events have a ring of their own, and the calls of a library are not its
   // user's thinking.
   if (self.level != 0 || self.in_mpi || self.depth != 0 || self.vforked) return;
+  const std::uint64_t look = ticks();
   self.think.begin_cpu = threadCpuNs();
+  // A thread whose time slice is over loses its processor in this call, for milliseconds where
+  // there are more threads than processors. It does not think meanwhile.
+  noteOwnWork(self, look);
   self.think.begin = ticks();
   self.think.due = ~std::uint64_t{0};
 }
