@@ -38,7 +38,7 @@ fi
 
 jobs=$(nproc)
 # Tests wait for launchers, devices and each other half of their time.
-tests_at_once=$((jobs + 1))
+tests_at_once=$((2 * jobs))
 ci=${CI:-false}
 
 # What is done, and how long each part of it took.

@@ -13,7 +13,7 @@ import sys
 import time
 
 from generated_schedules import generated
-from omnio_testing import (Checks, WorkDirectory, emptied, environment, mpirun, omnio, program, run, trace)
+from omnio_testing import (Checks, WorkDirectory, byTurns, emptied, environment, mpirun, omnio, program, run, trace)
 from real_program_cases import writeMelt
 from replay_testing import MPI_ENVIRONMENT, replay, write
 from same_system_calls import STRACE, systemCalls
@@ -165,10 +165,10 @@ def eventsIn(document):
 
 def checkTraces(checks, work):
     python = pythonWithSchemas()
-    for name, command, ranks, prepare, layers in traceCases(os.path.join(work, "run")):
+    for number, (name, command, ranks, prepare, layers) in enumerate(traceCases(os.path.join(work, "run"))):
         with checks.case(name):
             recorded = traced(checks, work, name, command, ranks, prepare)
-            for layer in layers if recorded else ():
+            for layer in byTurns(number, layers) if recorded else ():
                 forms = bothForms(checks, work, recorded, "--layer", layer)
                 if not forms:
                     continue
@@ -185,7 +185,7 @@ def checkTraces(checks, work):
 
 def checkSizes(checks, work):
     """A regular program in a small part of the flat form; the same with the means alone."""
-    for ranks, most in SHARE_OF_FLAT.items():
+    for ranks, most in byTurns(0, SHARE_OF_FLAT.items()):
         name = f"{ranks} ranks"
         with checks.case(name):
             recorded = traced(checks, work, name, [program("c_mpi_turns"), os.path.join(work, "run"), "1000"],

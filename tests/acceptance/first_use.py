@@ -2,7 +2,7 @@
 is, and none is lost. Eight threads meet at a descriptor, a stream, a directory that the process has
 from elsewhere, at the beginning of a process, and at what MPI makes.
 
-  first_use.py [ROUNDS]      rounds of each kind and flavour; 200 of them unless it is given
+  first_use.py [ROUNDS]      rounds of each kind and flavour; 80 of them unless it is given
 """
 
 import collections
@@ -194,7 +194,7 @@ def checkMpi(checks, work, flavour, jobs):
 def main():
     if program("first_use") is None:
         skipTest("first_use was not built")
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 80
     processes = max(rounds // ROUNDS_OF_A_PROCESS, 5)
     checks = Checks()
     with WorkDirectory() as work:

@@ -1,6 +1,6 @@
-"""Output, exit status and files are the same with and without the tracer, for each flavour: the
-project's own programs, which do what is hard to trace, and shells. real_programs.py has other
-people's.
+"""Output, exit status and files are the same with and without the tracer, in one flavour or another
+(OMNIO_TEST_ALL=yes: in each): the project's own programs, which do what is hard to trace, and shells.
+real_programs.py has other people's.
 
   same_behaviour.py [CASE...]    all cases by default
 """
@@ -11,7 +11,7 @@ import sys
 
 from behaviour import Case, compareCases, flavoursHere
 from compare_strace import EXITS, MPI, RANKS, SERIAL
-from omnio_testing import Checks, WorkDirectory, program, readLog
+from omnio_testing import Checks, WorkDirectory, byTurns, program, readLog
 
 # The low numbers of descriptors are compared: the tracer keeps a high one for its log.
 SHELL = """\
@@ -68,8 +68,8 @@ def main(wanted):
     with WorkDirectory() as work:
         os.chmod(work, 0o755)
         flavours = flavoursHere(checks)
-        compareCases(checks, allCases(os.path.join(work, "run")), wanted, lambda _: flavours, work,
-                     hostileJudge(checks))
+        compareCases(checks, allCases(os.path.join(work, "run")), wanted,
+                     lambda number: byTurns(number, flavours), work, hostileJudge(checks))
     checks.finish()
 
 
