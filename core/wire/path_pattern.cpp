@@ -70,8 +70,11 @@ constexpr bool isWholePath(std::string_view pattern) {
   return has_slash;
 }
 
+// Characters that share a bit cost time and no more: small letters share none with digits, `/`, `.`
+// and `-`.
 constexpr std::uint64_t bitOf(char c) {
-  return std::uint64_t{1} << (static_cast<unsigned char>(c) & 63U);
+  const unsigned code = static_cast<unsigned char>(c);
+  return std::uint64_t{1} << ((code + (code >> 6U) * 29) & 63U);
 }
 
 struct DefaultPattern {

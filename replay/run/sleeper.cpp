@@ -27,8 +27,8 @@ void Sleeper::sleepUntil(std::int64_t at_ns, bool may_spin) {
 }
 
 void Sleeper::yieldUntil(std::int64_t at_ns) {
-  // Who yields may be without a processor for milliseconds. An application has its own while it
-  // computes for a microsecond between two calls.
+  // A thread that yields may get its processor back milliseconds later. The application keeps its
+  // processor when it computes for a microsecond between two calls.
   constexpr std::int64_t kYieldNs = 4000;
   while (nowNs() < at_ns - kYieldNs) sched_yield();
   spinUntil(at_ns);
