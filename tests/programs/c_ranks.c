@@ -8,7 +8,8 @@
 //
 //   blocks    one file, a part for each rank: (rank * STEPS + step) * block
 //
-//   late      as blocks, and all ranks but the first work before their first call on a file
+//   late      as blocks, and all ranks but the first work before their first call on a file, from
+//             when the first one has written its header
 //
 //   turns     one file behind a header of the first rank, ranks take turns: (step * N + rank) *
 //   block
@@ -29,6 +30,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <mpi.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -45,6 +47,19 @@ enum {
 };
 
 static char block[kTotal];
+
+// Holds SIGUSR1 back for waitForFirst.
+static void holdSignal(sigset_t* signals) {
+  CHECK(sigemptyset(signals) == 0);
+  CHECK(sigaddset(signals, SIGUSR1) == 0);
+  CHECK(sigprocmask(SIG_BLOCK, signals, NULL) == 0);
+}
+
+// By a signal, of which neither a file nor a call of MPI knows.
+static void waitForFirst(const sigset_t* signals) {
+  int signal_number = 0;
+  CHECK(sigwait(signals, &signal_number) == 0);
+}
 
 int main(int argc, char** argv) {
   int ranks = 0;
@@ -68,7 +83,18 @@ int main(int argc, char** argv) {
     snprintf(path, sizeof path, "%s/shared.dat", argv[1]);
   }
   const int is_late = strcmp(mode, "late") == 0;
-  if (is_late && rank != 0) usleep(kWork);
+  int pids[kMostRanks] = {0};
+  if (is_late) {
+    CHECK(ranks <= kMostRanks);
+    sigset_t signals;
+    holdSignal(&signals);
+    const int pid = getpid();
+    MPI_Gather(&pid, 1, MPI_INT, pids, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    if (rank != 0) {
+      waitForFirst(&signals);
+      usleep(kWork);
+    }
+  }
   // The first rank makes the file: which of several would is a matter of chance.
   if (!is_files && rank != 0) MPI_Barrier(MPI_COMM_WORLD);
   const int fd = open(path, rank == 0 || is_files ? O_RDWR | O_CREAT | O_TRUNC : O_RDWR, 0644);
@@ -79,6 +105,7 @@ int main(int argc, char** argv) {
   CHECK(!is_two || other_fd >= 0);
   if (!is_files && rank == 0) {
     CHECK(pwrite(fd, block, kHeader, 0) == kHeader);
+    for (int other = 1; is_late && other < ranks; ++other) CHECK(kill(pids[other], SIGUSR1) == 0);
     MPI_Barrier(MPI_COMM_WORLD);
   }
   if (is_two) CHECK(pwrite(other_fd, block, kBlock, (off_t)(kRoom + rank) * kBlock) == kBlock);
