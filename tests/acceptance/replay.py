@@ -269,8 +269,9 @@ def checkDifferences(checks, work):
                  [("read", "500", "100")], "differences in the report")
 
 
-def processesOf(schedule_path):
-    """{rank: pid} of the replayer's processes at work on that schedule."""
+def processesOf(schedule_path, is_traced):
+    """{rank: pid} of the replayer's processes that issue that schedule's calls. Where they are traced, each has
+    another replayer's process above it."""
     found = {}
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -281,14 +282,14 @@ def processesOf(schedule_path):
                 if schedule_path.encode() not in words.read().split(b"\0"):
                     continue
             with open(f"/proc/{pid}/environ", "rb") as variables:
-                ranks = [word[21:] for word in variables.read().split(b"\0")
-                         if word.startswith(b"OMPI_COMM_WORLD_RANK=")]
+                names = dict(word.partition(b"=")[::2] for word in variables.read().split(b"\0"))
             with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii"):
                 pass
         except OSError:
             continue
-        if ranks and len(os.listdir(f"/proc/{pid}/task")) > 1:
-            found[int(ranks[0])] = int(pid)
+        is_rank = b"OMPI_COMM_WORLD_RANK" in names and (b"OMNIO_REPLAY_TRACED" in names) == is_traced
+        if is_rank and len(os.listdir(f"/proc/{pid}/task")) > 1:
+            found[int(names[b"OMPI_COMM_WORLD_RANK"])] = int(pid)
     return found
 
 
@@ -303,9 +304,9 @@ def checkDeath(checks, work):
              os.path.join(work, "death.out")], env=environment(**MPI_ENVIRONMENT),
             stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         until = time.monotonic() + 240
-        while len(processesOf(path)) < 3 and time.monotonic() < until:
+        while len(processesOf(path, is_traced=True)) < 3 and time.monotonic() < until:
             time.sleep(0.1)
-        victims = processesOf(path)
+        victims = processesOf(path, is_traced=True)
         if checks.that(2 in victims, f"the ranks are at work: {victims}"):
             time.sleep(0.5)
             os.kill(victims[2], signal.SIGKILL)
@@ -333,7 +334,7 @@ def checkDeath(checks, work):
 
 def checkStall(checks, work):
     """A replay that stands still ends, and says who waits for whom."""
-    soon = 3_000_000_000
+    soon = 60_000_000_000
     path = write(os.path.join(work, "stall.json"), schedule(
         [file("a"), file("b"), file("begun")],
         ranks=[[[{**opened("a", 0), "start": soon, "end": soon + 1, "id": 1}, closed(0)]],
@@ -347,7 +348,7 @@ def checkStall(checks, work):
         begun = os.path.join(work, "stall", "tree", "begun")
         while not os.path.exists(begun) and time.monotonic() < until:
             time.sleep(0.01)
-        victims = processesOf(path)
+        victims = processesOf(path, is_traced=False)
         if checks.that(0 in victims, f"the ranks are at work: {victims}"):
             os.kill(victims[0], signal.SIGSTOP)
         try:
