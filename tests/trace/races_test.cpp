@@ -19,6 +19,7 @@
 
 #include "tests/trace/recording.hpp"
 #include "tests/trace/started_fixture.hpp"
+#include "tests/trace/together.hpp"
 #include "trace/runtime/recording_switch.hpp"
 #include "trace/runtime/stack/stack_table.hpp"
 #include "trace/runtime/sys/raw_syscall.hpp"
@@ -26,24 +27,11 @@
 namespace omnio::trace {
 namespace {
 
-constexpr std::ptrdiff_t kThreads = 8;
+using test::kThreads;
+using test::together;
 
 class Races : public test::StartedFixture {
  protected:
-  // Runs `body` in so many threads, with their numbers, after all of them have begun.
-  template <typename Body>
-  static void together(Body body) {
-    std::barrier begin(kThreads);
-    std::vector<std::thread> threads;
-    for (std::ptrdiff_t t = 0; t < kThreads; ++t) {
-      threads.emplace_back([&begin, &body, t] {
-        begin.arrive_and_wait();
-        body(static_cast<int>(t));
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
-  }
-
   // As a wrapper does: looked up once, and what is not traced is not recorded.
   static bool seekIfTraced(int fd, long offset) {
     const Entry entry = lookUp(fd);

@@ -1,6 +1,7 @@
 #include "trace/runtime/ring/ring.hpp"
 
 #include <cstring>
+#include <optional>
 
 #include "core/wire/checksum.hpp"
 #include "trace/runtime/handle_table.hpp"
@@ -10,6 +11,7 @@
 #include "trace/runtime/recording_switch.hpp"
 #include "trace/runtime/ring/container_writer.hpp"
 #include "trace/runtime/ring/log_helper.hpp"
+#include "trace/runtime/ring/place_count.hpp"
 #include "trace/runtime/ring/ring_memory.hpp"
 #include "trace/runtime/stack/call_stack.hpp"
 #include "trace/runtime/sys/raw_syscall.hpp"
@@ -266,7 +268,7 @@ constexpr std::uint32_t kMaxRings = 32768;
 constexpr std::uint32_t kMostProbes = 16;
 
 std::atomic<Ring*> rings[kMaxRings];
-std::atomic<std::uint32_t> ring_count{0};
+constinit PlaceCount<kMaxRings> ring_places;
 std::atomic<std::uint32_t> probe_at{0};
 
 bool threadIsGone(std::uint32_t tid) {
@@ -297,16 +299,14 @@ Ring* makeRing(const Thread& self) {
   Ring* ring = mapRing();
   if (ring == nullptr) return nullptr;
   // Its place is taken when there is a ring to put there: where memory is short this fails often.
-  // The count is never above the places there are, not even for a moment.
-  std::uint32_t at = ring_count.load(std::memory_order_relaxed);
-  do {
-    if (at < kMaxRings) continue;
+  const std::optional<std::uint32_t> place = ring_places.take();
+  if (!place) {
     removeRingFile(*ring);
     unmapRing(*ring);
     return nullptr;
-  } while (!ring_count.compare_exchange_weak(at, at + 1, std::memory_order_relaxed));
+  }
   ring->owner.store(self.tid, std::memory_order_relaxed);
-  rings[at].store(ring, std::memory_order_release);
+  rings[*place].store(ring, std::memory_order_release);
   return ring;
 }
 
@@ -515,7 +515,7 @@ Ring* firstRingFile() {
   return findRing([](Ring& ring) { return ring.has_file.load(); });
 }
 
-std::uint32_t ringCount() { return ring_count.load(std::memory_order_acquire); }
+std::uint32_t ringCount() { return ring_places.taken(); }
 
 void forgetRings() {
   RingBeingMade::forgetAll();
@@ -532,7 +532,7 @@ void forgetRings() {
   for (std::uint32_t i = 0, count = ringCount(); i < count; ++i) {
     rings[i].store(nullptr, std::memory_order_relaxed);
   }
-  ring_count.store(0, std::memory_order_release);
+  ring_places.forget();
   spare_rings.store(0);
 }
 
