@@ -296,18 +296,19 @@ def checkRepeats(checks, work):
     path = write(os.path.join(work, "short.json"), schedule([file("out")], [[opened("out", 0), closed(0)]]))
     ended = os.path.join(work, "ended")
     launcher = os.path.join(work, "launcher")
-    # A shell dies of a signal before what it waits for.
+    first = os.path.join(work, "first")
+    # A shell dies of a signal before what it waits for. When the second one has ended, the first has been told of.
     write(launcher, "#!/bin/sh\ntrap 'kill -TERM $pid' TERM\n"
                     "mpirun --allow-run-as-root --oversubscribe -n 1 \"$@\" &\npid=$!\nwait $pid\nstatus=$?\n"
-                    f"wait $pid\ntouch {ended}\nexit $status\n")
+                    f"wait $pid\nif [ -e {first} ]; then touch {ended}; fi\ntouch {first}\nexit $status\n")
     os.chmod(launcher, 0o755)
     for delay in (0, 0.001, 0.002, 0.004, 0.008, 0.016, 0.03, 0.06):
         what = f"repeats, {delay * 1000:.0f} ms after a launcher"
         target, output = emptied(os.path.join(work, "target")), os.path.join(work, "repeats")
-        run(["rm", "-rf", output, ended])
+        run(["rm", "-rf", output, first, ended])
         process = start([omnio(), "replay", path, "--target", target, "-o", output, "--repeat", "1000",
                          "--launcher", launcher])
-        checks.that(waitUntil(lambda: os.path.exists(ended)), f"{what}: one has ended")
+        checks.that(waitUntil(lambda: os.path.exists(ended)), f"{what}: two have ended")
         time.sleep(delay)
         process.send_signal(signal.SIGTERM)
         out, err = process.communicate(timeout=240)
