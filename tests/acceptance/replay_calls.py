@@ -270,6 +270,14 @@ def pendingRequests(checks, work):
     checks.equal(len(blocks), ranks * 8 * 4, "pending: blocks")
     # The replayer stamps each block that it writes, so no two are alike unless they were overwritten.
     checks.equal(len(set(blocks)), len(blocks), "pending: blocks that no other write has")
+    library = os.path.join(os.environ["OMNIO_TEST_PROGRAMS"], "libmpi_pending_memory.so")
+    watched = [*mpirun(ranks), "-x", f"LD_PRELOAD={library}"]
+    recorded = run([*watched, code, home])
+    checks.equal((recorded.status, sorted(recorded.err.splitlines())), (0, [b"pending at once: 8"] * ranks),
+                 f"pending: the program itself: {recorded}")
+    done = replay(path, target, f"{output}.watched", "--fresh", "--no-trace", "-vv", "--launcher", " ".join(watched))
+    checks.equal(done.status, 0, f"pending: replay without shared memory: {done}")
+    checks.equal(done.err.count(b"said: pending at once: 8"), ranks, f"pending: in the replay too: {done}")
 
 
 if __name__ == "__main__":
