@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Installs what omnio is built and tested with, as far as it is missing. Debian 12 and its kin.
 #
-#   scripts/setup.sh [--without-mpi]
+#   scripts/setup.sh [--without-mpi] [--all]
 #
+#   --all           what scripts/test.sh --all needs as well: a clang for the fuzz targets
 #   --without-mpi   neither MPI nor what needs it: everything but the MPI flavours can be built
 set -euo pipefail
 
@@ -16,9 +17,8 @@ build=(g++ cmake ninja-build pkg-config git python3
 # hosts as network namespaces, small file systems that fill up, a file system of our own.
 # Shells and readers of manual pages, for completion and man pages.
 # A browser for the report page; what drives it follows below.
-# clang for the fuzz targets.
 # Real programs that a small Debian lacks; Java and h5py are tested where they are installed.
-tests=(gfortran strace iproute2 e2fsprogs xfsprogs clang-format clang libclang-rt-dev python3-jsonschema
+tests=(gfortran strace iproute2 e2fsprogs xfsprogs clang-format python3-jsonschema
        hdf5-tools fio protobuf-compiler rsync sqlite3 zstd fuse3 libfuse3-dev
        glusterfs-server glusterfs-client
        chromium
@@ -29,15 +29,20 @@ command -v npm >/dev/null || tests+=(nodejs npm)
 # MPICH is the other MPI, which the tracer has to recognise; Open MPI stays the default.
 mpi=(libopenmpi-dev openmpi-bin lammps libhdf5-openmpi-dev libpnetcdf-dev mpich libmpich-dev
      python3-mpi4py)
+# Clang 14 does not compile the ranges of this Debian's C++ library.
+fuzz=(clang-16 libclang-rt-16-dev libomp-16-dev)
 
-wanted=("${build[@]}" "${tests[@]}" "${mpi[@]}")
+wanted=("${build[@]}" "${tests[@]}")
+with_mpi=true
 for argument in "$@"; do
   case "$argument" in
-    --without-mpi) wanted=("${build[@]}" "${tests[@]}") ;;
+    --without-mpi) with_mpi=false ;;
+    --all) wanted+=("${fuzz[@]}") ;;
     -h | --help) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
-    *) echo "setup.sh: unknown option '$argument'; --without-mpi is the only one" >&2; exit 2 ;;
+    *) echo "setup.sh: unknown option '$argument'; --help names those there are" >&2; exit 2 ;;
   esac
 done
+if $with_mpi; then wanted+=("${mpi[@]}"); fi
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
   fail "this machine has no apt-get; install the counterparts of these Debian packages:" \

@@ -136,7 +136,7 @@ if [ -n "$repeats" ]; then repeat_tests; fi
 
 stop_time=$(date -d "+80 minutes" +%H:%M:%S)
 step "set-up"
-scripts/setup.sh
+if $all; then scripts/setup.sh --all; else scripts/setup.sh; fi
 if $all; then
   stop_time=$(date -d "+10 hours" +%H:%M:%S)
   build asan OFF omnio_unit_tests
