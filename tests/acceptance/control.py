@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 
 from omnio_testing import (FLAVOURS, Checks, WorkDirectory, emptied, environment, manifest, mpirun,
@@ -120,31 +119,36 @@ class Control:
                           "without the option the signal is the program's")
         # From outside, through `omnio trace`, to a process that does not know of it.
         to = os.path.join(self.work, "outside")
-        ready = os.path.join(emptied(os.path.join(self.work, "files")), "ready")
-        script = ("import os, sys, time\n"
-                  f"f = os.open({ready!r}, os.O_CREAT | os.O_WRONLY)\n"
-                  "deadline = time.time() + 600\n"
-                  "while os.fstat(f).st_size < 1000000 and time.time() < deadline:\n"
-                  "    os.write(f, b'x' * 1000)\n"
-                  "    time.sleep(0.001)\n"
-                  f"    if os.path.exists({ready + '.end'!r}): break\n")
+        files = emptied(os.path.join(self.work, "files"))
+        ready, state = os.path.join(files, "ready"), os.path.join(files, "state")
+
+        def isState(content):
+            if not os.path.exists(state):
+                return False
+            with open(state, "rb") as now:
+                return now.read() == content
+
+        def waitForMore():
+            size = os.path.getsize(ready)
+            self.waitFor(lambda: os.path.getsize(ready) > size + 20)
+
         began = time.monotonic()
         with subprocess.Popen([omnio(), "trace", "-o", to, "--toggle-signal", "SIGUSR1", "--",
-                               sys.executable, "-c", script], env=environment()) as process:
-            self.waitFor(lambda: os.path.exists(ready) and os.path.getsize(ready) > 20000)
+                               program("c_control"), files, "until-end"], env=environment()) as process:
+            self.waitFor(lambda: isState(b"1"))
+            waitForMore()
             process.send_signal(signal.SIGUSR1)
             # A signal that comes before the first one was taken would be one with it.
-            size = os.path.getsize(ready)
-            self.waitFor(lambda: os.path.getsize(ready) > size + 20000)
-            time.sleep(0.5)
+            self.waitFor(lambda: isState(b"0"))
+            waitForMore()
             process.send_signal(signal.SIGUSR1)
-            size = os.path.getsize(ready)
-            self.waitFor(lambda: os.path.getsize(ready) > size + 20000)
-            with open(ready + ".end", "w", encoding="ascii"):
+            self.waitFor(lambda: isState(b"1"))
+            waitForMore()
+            with open(os.path.join(files, "end"), "w", encoding="ascii"):
                 pass
             self.checks.equal(process.wait(240), 0, "toggled from outside: status")
         lasted = time.monotonic() - began
-        total = os.path.getsize(ready) // 1000
+        total = os.path.getsize(ready)
         seen = written(to).get("ready", [])
         self.checks.that(0 < len(seen) < total, f"outside: {len(seen)} of {total} writes recorded")
         facts = [entry for entry in manifest(to)["processes"] if "stops" in entry]

@@ -165,6 +165,19 @@ static void toggled(void) {
   put(fd, 3, 2);
 }
 
+/* Until the file "end" is there. The file "state" says whether it is recorded: "0" or "1". */
+static void untilEnd(void) {
+  const int fd = make("ready");
+  const int state = make("state");
+  char end[4096];
+  snprintf(end, sizeof end, "%s/end", directory);
+  while (access(end, F_OK) != 0) {
+    put(fd, 1, 1);
+    check(pwrite(state, &text[omnio_is_recording()], 1, 0) == 1, "pwrite");
+    usleep(1000);
+  }
+}
+
 static void onSignal(int number) {
   (void)number;
   printf("own handler\n");
@@ -195,6 +208,7 @@ int main(int count, char** arguments) {
     signal(SIGUSR2, onSignal);
     toggled();
   }
+  if (strcmp(wanted, "until-end") == 0) untilEnd();
   if (strcmp(wanted, "often") == 0) often(2500);
   if (strcmp(wanted, "stays-stopped") == 0) {
     const int fd = make("stopped");
