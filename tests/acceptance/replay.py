@@ -308,7 +308,6 @@ def checkDeath(checks, work):
             time.sleep(0.1)
         victims = processesOf(path, is_traced=True)
         if checks.that(2 in victims, f"the ranks are at work: {victims}"):
-            time.sleep(0.5)
             os.kill(victims[2], signal.SIGKILL)
         killed = time.monotonic()
         try:
@@ -339,23 +338,28 @@ def checkStall(checks, work):
         [file("a"), file("b"), file("begun")],
         ranks=[[[{**opened("a", 0), "start": soon, "end": soon + 1, "id": 1}, closed(0)]],
                [[opened("begun", 0), opened("b", 1, after=[1])]]], timing="start"))
-    with subprocess.Popen(
-            [omnio(), "replay", path, "--target", os.path.join(work, "stall"), "-o",
-             os.path.join(work, "stall.out"), "--no-trace", "--stall", "2"],
-            env=environment(**MPI_ENVIRONMENT), stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE) as process:
-        until = time.monotonic() + 240
-        begun = os.path.join(work, "stall", "tree", "begun")
-        while not os.path.exists(begun) and time.monotonic() < until:
-            time.sleep(0.01)
-        victims = processesOf(path, is_traced=False)
-        if checks.that(0 in victims, f"the ranks are at work: {victims}"):
-            os.kill(victims[0], signal.SIGSTOP)
-        try:
-            _, err = process.communicate(timeout=240)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            _, err = process.communicate()
+    for turn in range(10):
+        target, output = os.path.join(work, f"stall.{turn}"), os.path.join(work, f"stall.{turn}.out")
+        with subprocess.Popen(
+                [omnio(), "replay", path, "--target", target, "-o", output, "--no-trace", "--stall", "2"],
+                env=environment(**MPI_ENVIRONMENT), stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE) as process:
+            begun = os.path.join(target, "tree", "begun")
+            until = time.monotonic() + 240
+            while not os.path.exists(begun) and time.monotonic() < until and process.poll() is None:
+                time.sleep(0.01)
+            victims = processesOf(path, is_traced=False)
+            if 0 in victims:
+                os.kill(victims[0], signal.SIGSTOP)
+            try:
+                _, err = process.communicate(timeout=240)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                _, err = process.communicate()
+        # On a busy machine it may have stood still by itself.
+        if 0 in victims:
+            break
+    checks.that(0 in victims, f"the ranks are at work: {victims}")
     checks.equal(process.returncode, 1, "a replay that stands still: exit status")
     checks.that(err.startswith(b"omnio: rank 1: nothing has moved for ") and
                 b"event 2 of rank 1, thread 0 waits for rank 0, thread 0" in err,

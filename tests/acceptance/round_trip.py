@@ -86,15 +86,16 @@ cd other && git checkout -q -b more && seq 77 > a && git commit -q -a -m three &
 cd ../copy && git pull -q origin more && git gc -q && git log --stat > ../log && git status > ../status"""
 
 # Readers beside writers, in a log beside the database that all processes map. One process has it open
-# all the time: else the last one that closes it removes the log, while others look for it.
+# until the others have ended: else the last one that closes it removes the log, while others look for it.
 WAL = """sqlite3 db 'PRAGMA journal_mode=WAL; CREATE TABLE t (i INTEGER PRIMARY KEY, who, text);'
-{ echo 'SELECT count(*) FROM t;'; sleep 4; } | sqlite3 db &
-while [ ! -e db-wal ]; do sleep 0.05; done
-for who in 1 2 3; do (
-  for i in 1 2 3 4 5 6 7 8; do
-    sqlite3 -cmd '.timeout 20000' db "INSERT INTO t (who, text) VALUES ($who, hex(randomblob(2000)));"
-    sqlite3 -cmd '.timeout 20000' db 'SELECT count(*), sum(length(text)) FROM t;'
-  done ) & done; wait
+exec 3>&1
+{ echo 'SELECT count(*) FROM t;'
+  while [ ! -e db-wal ]; do sleep 0.05; done
+  for who in 1 2 3; do (
+    for i in 1 2 3 4 5 6 7 8; do
+      sqlite3 -cmd '.timeout 240000' db "INSERT INTO t (who, text) VALUES ($who, hex(randomblob(2000)));"
+      sqlite3 -cmd '.timeout 240000' db 'SELECT count(*), sum(length(text)) FROM t;'
+    done ) >&3 & done; wait; } | sqlite3 db
 sqlite3 db 'PRAGMA wal_checkpoint(TRUNCATE); VACUUM;'"""
 
 # name, how its directory is prepared, command, statuses of the replay. git finds its position in a
