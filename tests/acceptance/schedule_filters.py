@@ -8,8 +8,8 @@ import sys
 from omnio_testing import Checks, WorkDirectory, emptied, mpirun, omnio, readLog, run, skipTest, trace
 from replay_testing import replay
 
-# Writes blocks and lines in turns, reads an input, then reads back what it wrote. Half a second lies
-# between the two halves.
+# Writes blocks and lines in turns, reads an input, then reads back what it wrote. A moment lies between
+# the two halves.
 PROGRAM = """
 import os, time
 data = os.open("out.dat", os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644)
@@ -21,7 +21,7 @@ for half in range(2):
         os.write(log, b"one more line\\n")
         os.read(given, 512)
     if half == 0:
-        time.sleep(0.5)
+        time.sleep(0.02)
 back = os.open("out.dat", os.O_RDONLY)
 for turn in range(40):
     os.read(back, 8192)
@@ -94,9 +94,11 @@ def main():
         checks.equal(calls, {("write", "out.dat"): 40}, "large writes")
 
         # The second half alone: descriptors are where the first half left them.
-        pause = max((later["start_ns"] - earlier["end_ns"], earlier["end_ns"])
-                    for earlier, later in zip(whole, whole[1:]))
-        at = (pause[1] - base) / 1e9 + 0.25
+        mine_only = own(whole)
+        begins = [at for at, event in enumerate(mine_only) if event["class"] == "write"][40]
+        pause = mine_only[begins - 1]["end_ns"], mine_only[begins]["start_ns"]
+        checks.that(pause[1] - pause[0] >= 20e6, f"between the halves: {pause}")
+        at = (sum(pause) / 2 - base) / 1e9
         windows = [part for pattern in own_files
                    for part in ("--include", f"{pattern},window={at:.6f}..")]
         calls, sizes, made = replayed("second-half", *windows)
