@@ -5,12 +5,14 @@ waits for long for a lock that others keep, and takes none that the application 
 
 import fcntl
 import os
+import shutil
 
 from omnio_testing import (Checks, WorkDirectory, emptied, environment, mpirun, omnio, program, readLog, run,
                            skipTest, trace)
 from replay_testing import MPI_ENVIRONMENT, closed, file, opened, replay, report, schedule, write
 
 RANKS, TURNS = 4, 25
+MOST_TIMES = 50  # whether ranks take turns, and whether a replay without order has others, is a matter of chance
 F_OFD_SETLKW = 38
 ASKED = {"fcntl": fcntl.F_SETLKW, "ofd": F_OFD_SETLKW}
 
@@ -31,15 +33,24 @@ def turnsOf(directory):
     return [event["rank"] for event in sorted(events, key=lambda event: event["end_ns"])]
 
 
+def hasTurns(turns):
+    """Whether a rank had the lock again after another one, so that it does not suffice to begin in order."""
+    return sum(one != other for one, other in zip(turns, turns[1:])) >= RANKS
+
+
 def check(checks, work, how):
-    home, directory = emptied(os.path.join(work, how)), os.path.join(work, how + "-trace")
-    done = trace(directory, [*mpirun(RANKS), program("c_mpi_locks"), how], cwd=home,
-                 env=environment(**MPI_ENVIRONMENT))
-    if not checks.equal(done.status, 0, f"{how}: {done.err!r}"):
-        return
-    turns = [int(line) for line in done.out.split()]
-    checks.equal(len(turns), RANKS * TURNS, f"{how}: turns")
-    checks.that(turns != sorted(turns), f"{how}: ranks took turns")
+    directory = os.path.join(work, how + "-trace")
+    for _ in range(MOST_TIMES):
+        shutil.rmtree(directory, ignore_errors=True)
+        done = trace(directory, [*mpirun(RANKS), program("c_mpi_locks"), how],
+                     cwd=emptied(os.path.join(work, how)), env=environment(**MPI_ENVIRONMENT))
+        if not checks.equal(done.status, 0, f"{how}: {done.err!r}"):
+            return
+        turns = [int(line) for line in done.out.split()]
+        checks.equal(len(turns), RANKS * TURNS, f"{how}: turns")
+        if hasTurns(turns):
+            break
+    checks.that(hasTurns(turns), f"{how}: ranks took turns: {turns}")
     checks.equal(turnsOf(directory), turns, f"{how}: the trace has the application's order")
     if how in ASKED:
         asked = [event["args"] for event in readLog(directory) if event["call"] == "(fcntl_lock)"]
@@ -58,10 +69,14 @@ def check(checks, work, how):
     verified = run([omnio(), "verify", made_schedule, output])
     checks.equal(verified.status, 0, f"{how}: verify: {verified.out.decode()}")
     # Without the order, the same ranks have the lock as it comes.
-    loose = os.path.join(work, how + "-loose")
-    done = replay(made_schedule, os.path.join(work, how + "-target"), loose, "--fresh", "--order", "none")
-    checks.that(done.status in (0, 3), f"{how}: replay without order: {done}")
-    checks.that(turnsOf(loose) != turns, f"{how}: without order the turns are others")
+    loose, is_other = os.path.join(work, how + "-loose"), False
+    for _ in range(MOST_TIMES):
+        shutil.rmtree(loose, ignore_errors=True)
+        done = replay(made_schedule, os.path.join(work, how + "-target"), loose, "--fresh", "--order", "none")
+        checks.that(done.status in (0, 3), f"{how}: replay without order: {done}")
+        if is_other := turnsOf(loose) != turns:
+            break
+    checks.that(is_other, f"{how}: without order the turns are others")
 
 
 def lockCalls(fd, **result):
@@ -88,7 +103,7 @@ def checkByHand(checks, work, name, ranks, wanted):
     goes on when the second is done. `wanted`: the locks that count as substitutes."""
     path = write(os.path.join(work, name + ".json"), schedule([file("a")], ranks=[[rank] for rank in ranks]))
     output = os.path.join(work, name + "-replayed")
-    done = replay(path, os.path.join(work, name + "-target"), output, timeout=60)
+    done = replay(path, os.path.join(work, name + "-target"), output)
     if not checks.equal(done.status, 0, f"{name}: replay: {done}"):
         return
     checks.equal(sum(report(output)["substitutes"].values()), wanted, f"{name}: substitutes")
