@@ -15,6 +15,7 @@ SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "d
 SYSTEM_PYTHON = "/usr/bin/python3"
 RANKS = 4
 LATE_S = 1
+MOST_RUNS = 20  # until the ranks come in the order that the sleep is for
 
 # Issues the requests of a JSON list: [kind, offset, bytes].
 REQUESTS = """
@@ -126,37 +127,62 @@ def checkFolders(checks, to, data, requests):
     checks.equal(got, truth, "bytes by folder")
 
 
+class Came:
+    """By hand: when the ranks came to the calls of the program in which they wait."""
+
+    def __init__(self, to):
+        events = [event for event in readLog(to) if event["rank"] is not None]
+        barriers, between = [[] for _ in range(RANKS)], [[] for _ in range(RANKS)]
+        for event in events:
+            if event["call"] == "MPI_Barrier":
+                barriers[event["rank"]].append(event)
+            elif event["call"].startswith("MPI_") and len(barriers[event["rank"]]) == 1:
+                between[event["rank"]].append(event)
+        # How long each rank was in a barrier before the last one came.
+        self.first, self.second = (
+            [max(calls[number]["start_ns"] for calls in barriers) - calls[number]["start_ns"]
+             for calls in barriers] for number in (0, 1))
+        self.receives = between[1][0]["start_ns"]
+        self.sends = between[2][0]["start_ns"]
+        self.writes = min(event["start_ns"] for event in events
+                          if event["rank"] == 2 and event["class"] == "write")
+        self.longest_from = min(barriers[rank][1]["start_ns"] for rank in (0, 3))
+
+    def isAsPlanned(self):
+        """Whether rank 2 kept all others waiting with its sleep and its writes, in the second barrier or in the
+        receive before that, most of the time of the longest wait."""
+        began = max(self.receives, self.longest_from)
+        return (max(self.first) < min(self.second[0], self.second[3]) and began < self.writes and
+                2 * (self.sends - began) > max(self.second))
+
+
 def checkWaits(checks, work):
     launcher = mpirun(RANKS)
     if launcher is None or run([SYSTEM_PYTHON, "-c", "import mpi4py"]).status != 0:
         checks.skip("waits", "no mpi4py")
         return None
-    to, directory = os.path.join(work, "late.trace"), emptied(os.path.join(work, "late"))
-    result = trace(to, [*launcher, SYSTEM_PYTHON, "-c", LATE, directory, str(LATE_S)], "mpi",
-                   ["--exclude", "/*", "--include", directory + "/*"])
-    checks.equal(result.status, 0, f"the program: {result}")
-    waits = stats(to, "--waits")["waits"]
-    by_rank = {line["name"]: line["waited_ns"] / 1e9 for line in waits["ranks"]}
-    barriers = {rank: [] for rank in range(RANKS)}
-    for event in readLog(to):
-        if event["call"] == "MPI_Barrier":
-            barriers[event["rank"]].append(event)
-    # By hand: how long each rank was in a barrier before the last one came.
-    first, second = ({rank: max(calls[number]["start_ns"] for calls in barriers.values())
-                      - barriers[rank][number]["start_ns"] for rank in range(RANKS)}
-                     for number in (0, 1))
-    print(f"waits: {by_rank}; by hand {first} and {second} ns")
-    for rank in (0, 3):
-        checks.that(by_rank.get(f"rank {rank}", 0) >= second[rank] / 1e9 - 1e-6,
-                    f"rank {rank} waits {second[rank]} ns: {by_rank}")
-    checks.that(by_rank.get("rank 1", 0) > 0, f"rank 1 waits for a message: {by_rank}")
-    chain = waits["longest"]
-    if max(first.values()) >= min(second[0], second[3]):
-        checks.skip("the longest wait", f"others came late to the first barrier: {first}")
+    for number in range(MOST_RUNS):
+        to, directory = os.path.join(work, f"late.{number}.trace"), emptied(os.path.join(work, "late"))
+        result = trace(to, [*launcher, SYSTEM_PYTHON, "-c", LATE, directory, str(LATE_S)], "mpi",
+                       ["--exclude", "/*", "--include", directory + "/*"])
+        checks.equal(result.status, 0, f"the program: {result}")
+        waits, came = stats(to, "--waits")["waits"], Came(to)
+        by_rank = {line["name"]: line["waited_ns"] / 1e9 for line in waits["ranks"]}
+        print(f"waits: {by_rank}; by hand {came.first} and {came.second} ns")
+        for rank in (0, 3):
+            checks.that(by_rank.get(f"rank {rank}", 0) >= came.second[rank] / 1e9 - 1e-6,
+                        f"rank {rank} waits {came.second[rank]} ns: {by_rank}")
+        if came.isAsPlanned():
+            break
+    else:
+        checks.skip("the longest wait", f"others than rank 2 came late, {MOST_RUNS} times: {vars(came)}")
         return to
+    checks.that(by_rank.get("rank 1", 0) >= (came.sends - came.receives) / 1e9 - 1e-6,
+                f"rank 1 waits for a message: {by_rank}, {vars(came)}")
+    chain = waits["longest"]
     checks.equal([link["late"] for link in chain["waits"]][-1:], ["rank 2"], f"{chain}")
-    checks.that(chain["waits"][0]["waited_ns"] >= max(second.values()) - 1000,
-                f"the longest wait: {chain}, {second}")
+    checks.that(chain["waits"][0]["waited_ns"] >= max(came.second) - 1000,
+                f"the longest wait: {chain}, {came.second}")
     checks.that(chain["other_ns"] > 0, f"rank 2 slept: {chain}")
     checks.that(chain["data_ns"] > 0, f"and wrote: {chain}")
     text = run([omnio(), "stats", to, "--waits"]).out.decode()
