@@ -130,8 +130,8 @@ def writesIn(directory):
 
 
 class Holder:
-    """Runs the program on a device that holds the writes to the trace from the time on when the
-    program begins its calls. `held_s` is for how long a thread of the program waited for certain."""
+    """Runs the program on a device that holds the writes to the trace from the time on when all threads of the
+    program are there and begin their calls. `held_s` is for how long a thread of the program waited for certain."""
 
     def __init__(self, test, device, threads):
         self.test, self.device, self.threads, self.held_s = test, device, threads, 0.0

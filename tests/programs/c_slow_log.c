@@ -7,8 +7,8 @@
 // is the number of writes. PACE_NS is the time from one call to the next, on average over 64 calls.
 //
 // With MEETINGS in the environment, which names a directory with the pipes `said` and `heard`, the
-// program says that it begins, and that all threads have made their calls, each with a byte to
-// `said`, and goes on when there is a byte for it in `heard`.
+// program says that all threads are there and begin their calls, and that all have made them, each
+// with a byte to `said`, and goes on when there is a byte for it in `heard`.
 //
 // With steps there is one thread, which makes CALLS writes to another new file after each step:
 //   fork      a child makes CALLS writes to a file of its own and ends
@@ -49,7 +49,11 @@ struct Times {
 
 static struct Times all;
 static int threads_to_meet;
-static atomic_int threads_done, goes_on;
+
+struct Meeting {
+  atomic_int came, goes_on;
+};
+static struct Meeting before_calls, after_calls;
 
 static int64_t nowNs(void) {
   struct timespec now;
@@ -80,13 +84,13 @@ static void meet(void) {
 }
 
 // Threads that wait for each other by the C library would make events of their own.
-static void meetWithAllThreads(void) {
+static void meetWithAllThreads(struct Meeting* meeting) {
   if (getenv("MEETINGS") == NULL || threads_to_meet == 0) return;
-  if (atomic_fetch_add(&threads_done, 1) + 1 == threads_to_meet) {
+  if (atomic_fetch_add(&meeting->came, 1) + 1 == threads_to_meet) {
     meet();
-    atomic_store(&goes_on, 1);
+    atomic_store(&meeting->goes_on, 1);
   }
-  while (!atomic_load(&goes_on)) sleepUntil(nowNs() + 1000000);
+  while (!atomic_load(&meeting->goes_on)) sleepUntil(nowNs() + 1000000);
 }
 
 static void takeLongest(struct Times* times, int64_t duration_ns) {
@@ -130,6 +134,7 @@ static uint64_t shuffled(uint64_t number) {
 }
 
 static struct Times writeAll(const char* name) {
+  meetWithAllThreads(&before_calls);
   PATH(path, directory, name);
   int fd = open(path, O_CREAT | O_WRONLY | O_TRUNC, 0666);
   CHECK(fd >= 0);
@@ -142,7 +147,7 @@ static struct Times writeAll(const char* name) {
     CHECK(pwrite(fd, "x", 1, offset) == 1);
     takeCall(&times, nowNs() - before);
   }
-  meetWithAllThreads();
+  meetWithAllThreads(&after_calls);
   CHECK(close(fd) == 0);
   return times;
 }
@@ -252,7 +257,6 @@ int main(int argc, char** argv) {
   }
   const int64_t began_ns = nowNs();
   threads_to_meet = threads;
-  meet();
   static struct Writer writers[kMostThreads];
   for (int i = 0; i < threads; ++i) writers[i].number = i;
   for (int i = 1; i < threads; ++i) {
