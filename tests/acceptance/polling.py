@@ -14,15 +14,16 @@ WAYS = {"sleeping": "MPI_Test", "spinning": "MPI_Test", "probing": "MPI_Iprobe",
         "computing": "MPI_Test", "writing": "MPI_Test"}
 
 
-def judged(name, first_end, last_begin, inside, used):
-    """Whether a rank waited from its first question on; None: that cannot be told."""
+def judged(name, first, last, inside, used):
+    """Whether a rank waited from its first question on; None: that cannot be told. A question may have taken
+    long, since others had the core: which part of it counts is the tracer's, so the share is the smallest or
+    the largest that it can be."""
     if name == "writing":
         return False
-    between = last_begin - first_end - inside
-    share = min(used, between) / (last_begin - first_end)
+    computed = min(used, last[1] - first[1] - (inside - (first[1] - first[0])))
     if name == "computing":
-        return False if share > 0.6 else None
-    return True if share < 0.4 else None
+        return False if computed / (last[1] - first[0]) > 0.6 else None
+    return True if computed / (last[0] - first[1]) < 0.4 else None
 
 
 def main():
@@ -46,7 +47,7 @@ def main():
             checks.finish()
         for event, (name, numbers) in zip(found, asked.items()):
             first_begin, first_end, last_begin, last_end, inside, used = numbers
-            waits = judged(name, first_end, last_begin, inside - (first_end - first_begin), used)
+            waits = judged(name, (first_begin, first_end), (last_begin, last_end), inside, used)
             print(f"{name}: {(last_end - first_begin) / 1e6:.1f} ms, {inside / 1e6:.1f} ms of them inside, "
                   f"{used / 1e6:.1f} ms with a core: "
                   f"{'cannot be told' if waits is None else 'waits' if waits else 'does not wait'}")
