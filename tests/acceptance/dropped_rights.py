@@ -14,6 +14,7 @@ import tempfile
 
 from omnio_testing import (Checks, WorkDirectory, environment, needRoot, omnio, preloadLibrary, program,
                            run, stats, trace, until)
+from run_account import waitUntilGone
 
 OTHER_USER = 65534
 WORKERS = 4
@@ -124,7 +125,9 @@ def checkLeft(checks, work):
         checks.that(len(partsOf(directory)) > 4, f"left: parts: {partsOf(directory)}")
         tracing.kill()
     with open(os.path.join(run_directory, "server.there"), encoding="utf-8") as file:
-        os.kill(int(file.read()), signal.SIGKILL)
+        server = int(file.read())
+    os.kill(server, signal.SIGKILL)
+    waitUntilGone(server)
     done = run([omnio(), "collect", directory])
     checks.equal(done.status, 0, f"left: {done}")
     checks.equal(partsOf(directory), [], "left: parts")

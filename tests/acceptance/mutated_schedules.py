@@ -35,7 +35,8 @@ from schedule_mutation import horizonNs, mutant
 
 INSIDE = "OMNIO_TEST_INSIDE"
 # Writes of 4 GiB are the most that a mutant has to do: some seconds, and a busy machine gets more.
-LIMIT_S = 120
+LIMIT_S = 600
+PATIENCE_S = 240  # with orphans of a launcher that was ended, which end by themselves
 SHORT_NS = 1_000_000_000
 DEVICE_MIB = 64
 PLACE = re.compile(r"line \d+, column \d+: |(rank|id|fd|location|ranks|files?)\b.*\d|location \"")
@@ -115,14 +116,17 @@ def reap():
 
 
 def endAll():
-    for pid in otherProcesses():
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-    time.sleep(0.2)
+    until = time.monotonic() + PATIENCE_S
+    while (others := otherProcesses()) and time.monotonic() < until:
+        for pid in others:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.02)
+        reap()
     reap()
 
 
-def leftRunning(patience_s=5):
+def leftRunning(patience_s=PATIENCE_S):
     """What is still there some time after the command has ended."""
     until = time.monotonic() + patience_s
     while otherProcesses() and time.monotonic() < until:
