@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "replay/target/prepare.hpp"
@@ -122,6 +123,20 @@ class Kept : public ::testing::Test {
     return number_kept;
   }
 
+  // What is changed afterwards has another time than the file has now: these go by ticks of some
+  // milliseconds.
+  void awaitTickAfter(const fs::path& file) const {
+    const fs::path scratch = directory / "tick";
+    struct stat before {};
+    struct stat now {};
+    ASSERT_EQ(stat(file.c_str(), &before), 0);
+    do {
+      test::writeAll(scratch, "x");
+      ASSERT_EQ(stat(scratch.c_str(), &now), 0);
+    } while (std::pair(now.st_ctim.tv_sec, now.st_ctim.tv_nsec) <=
+             std::pair(before.st_ctim.tv_sec, before.st_ctim.tv_nsec));
+  }
+
   test::TemporaryDirectory directory;
   Plan plan;
   Targets targets;
@@ -180,7 +195,8 @@ TEST_F(Kept, AFileThatWasChangedAfterAKillIsMadeAnew) {
   ASSERT_TRUE(putInputsAside(targets[0].directory));
   const fs::path aside = targets[0].directory / kKeptName / "1";
   ASSERT_EQ(test::readAll(aside / "d/c").size(), 1U);
-  usleep(20000);  // times of files go by ticks of some milliseconds
+  awaitTickAfter(aside / "a");
+  awaitTickAfter(aside / "d/c");
   fs::permissions(aside / "a", fs::perms::owner_read);
   test::writeAll(aside / "d/c", "x");
   const auto after = prepare();
