@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <string>
 #include <thread>
@@ -86,8 +87,12 @@ TEST_F(LogHelperTest, IsStartedAgainWhenOneThatDidNotStopInTimeIsGone) {
     while (!otherThreads().empty()) std::this_thread::yield();
     EXPECT_TRUE(LogHelper::start());
     EXPECT_EQ(otherThreads().size(), 1U);
+    const auto before = std::chrono::steady_clock::now();
     LogHelper::stop();
-    EXPECT_TRUE(otherThreads().empty());
+    // On a busy machine, too, it is waited for until it has ended, or for as long as Patience has.
+    EXPECT_TRUE(otherThreads().empty() ||
+                std::chrono::steady_clock::now() - before >= std::chrono::seconds(5));
+    while (!otherThreads().empty()) std::this_thread::yield();
   });
 }
 
