@@ -129,7 +129,7 @@ class Zsh:
     def send(self, text):
         os.write(self.master, text.encode())
 
-    def until(self, mark, seconds=60):
+    def until(self, mark, seconds=240):
         """What comes until the mark."""
         text = ""
         end = time.monotonic() + seconds

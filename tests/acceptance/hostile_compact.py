@@ -166,7 +166,7 @@ def refusedDocuments():
 def limited(*words):
     """omnio with little memory, and what is printed."""
     limits = ["prlimit", f"--as={MOST_BYTES}", "--core=0"] if shutil.which("prlimit") else []
-    return run([*limits, omnio(), "schedule", *words], timeout=60)
+    return run([*limits, omnio(), "schedule", *words])
 
 
 def processorSeconds():

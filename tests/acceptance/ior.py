@@ -424,7 +424,7 @@ def checkFullDevice(checks, work):
             phase(1, 0, [operation("write", 64, REQUEST, 0, 64 * REQUEST)], "sequential",
                   interface)]))
         with smallFileSystem(os.path.join(work, f"small-{interface}"), 4 * MIB) as target:
-            result = run(phaseRun(model, target, "--iterations", "1"), timeout=60)
+            result = run(phaseRun(model, target, "--iterations", "1"))
             # MPI libraries report a full device in different words.
             oneSentence(checks, f"full device, {interface}", result, 1, "rank ",
                         f"{target}/omnio-phase-run.",

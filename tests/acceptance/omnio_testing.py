@@ -263,7 +263,7 @@ def run(command, cwd=None, env=None, stdin=b"", timeout=240):
         if process is not None:
             process.terminate()
             with contextlib.suppress(subprocess.TimeoutExpired):
-                process.communicate(timeout=10)
+                process.communicate(timeout=240)
             process.kill()
         raise
     status = process.returncode

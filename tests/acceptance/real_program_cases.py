@@ -119,7 +119,7 @@ find . -name 'part.*' | xargs -P 4 -n 1 sh -c 'tr 0-9 a-j < "$1" > "$1.letters"'
 dd if=big of=copy bs=1000 status=none; dd if=big of=direct bs=4096 count=4 oflag=direct status=none
 dd if=direct iflag=direct bs=4096 status=none | cksum; dd if=big of=copy seek=1 conv=notrunc status=none
 awk '{ print > ("mod." $1 % 3) } END { close("mod.0"); while (getline l < "mod.0") n++; print n }' big
-( flock 9; echo locked ) 9> lock; timeout 0.2 sleep 5; echo $?; install -m 600 big installed
+( flock 9; echo locked ) 9> lock; timeout 0.2 sleep infinity; echo $?; install -m 600 big installed
 mktemp -p . temporary.XXXXXX > /dev/null; rm -f temporary.*; rm -rf ../copied; tee < big a b | wc
 """
 

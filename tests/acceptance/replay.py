@@ -190,7 +190,7 @@ def checkOrder(checks, work):
         shutil.rmtree(output, ignore_errors=True)
         result = run([omnio(), "replay", path, "--target", target, "--fresh", "-o", output,
                       "-n", str(processes)], env=environment(**MPI_ENVIRONMENT, **variables),
-                     timeout=60)
+                     timeout=240)
         if not checks.equal(result.status, 0, f"baton, {what}: exit status"):
             print(result)
             continue

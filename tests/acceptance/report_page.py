@@ -160,7 +160,7 @@ class Browser:
             checks.skip(f"{name} in a browser", self.missing)
             return
         result = run(["node", "check_page.mjs", page, "--expect", json.dumps(expect)],
-                     cwd=self._folder)
+                     cwd=self._folder, timeout=900)
         print(f"{name}: {result.out.decode(errors='replace').strip().splitlines()[-1:]}")
         checks.equal(result.status, 0, f"{name} in a browser: {result}")
         checks.that(re.search(rb"[1-9]\d* checks, 0 failed", result.out), f"{name}: {result}")

@@ -288,7 +288,7 @@ class UntracedChildren:
         self.emptyDirectory()
         os.chmod(self.place.set_user_id, 0o4755)
         user = asUser(case.user) if case.user is not None else []
-        return run([*user, *around, *case.command(self.place)], env=environment(), timeout=60)
+        return run([*user, *around, *case.command(self.place)], env=environment())
 
     def check(self, case, here):
         why_not = self.cannotRun(case)

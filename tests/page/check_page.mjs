@@ -26,6 +26,7 @@ const FEWEST_SECTIONS = {
   "omnio-comparison-page": 5,
   "omnio-difference-page": 7,
 };
+const PATIENCE_MS = 240_000; // ends what hangs
 const NARROW = { width: 400, height: 800 };
 const axeSource = readFileSync(
   createRequire(import.meta.url).resolve("axe-core/axe.min.js"),
@@ -164,7 +165,7 @@ async function checkTwins(page) {
     await details.locator("summary").click();
     await details
       .locator("table")
-      .waitFor({ timeout: 2000 })
+      .waitFor()
       .catch(() => {});
     const rows = await details.locator("tbody tr").count();
     const name = await details.evaluate(
@@ -497,6 +498,7 @@ async function open(browser, path, colorScheme, viewport) {
     offline: true,
     reducedMotion: "reduce",
   });
+  context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
   const url = pathToFileURL(path).href;
   page.on("console", (message) => {
@@ -560,6 +562,7 @@ async function checkLooks(browser, path, screenshots) {
 const { page: path, screenshots, expect } = readArguments();
 checkSize(path);
 const browser = await chromium.launch({
+  timeout: PATIENCE_MS,
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
   args: [
     "--no-sandbox",

@@ -177,7 +177,7 @@ int forkWhileLoaderIsLocked(const std::string& directory) {
   for (int i = 0; i < 50; ++i) {
     const pid_t child = fork();
     if (child == 0) {
-      alarm(5);  // one that hangs is killed
+      alarm(240);  // one that hangs is killed
       lseek(openFile(directory + "/file"), 1, SEEK_SET);
       _exit(0);
     }
