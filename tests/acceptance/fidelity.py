@@ -75,7 +75,7 @@ def checkTables(checks):
              "failed": "small on slow: status 1"}]
     text = tables.document(rows, {"gluster": "glusterd is not installed"})
     for line in (
-            "4 rows; 1 left out because the application varies by more than 5 %; 1 failed.",
+            f"4 rows; 1 left out because the application varies by more than {measure.VARIES_PERCENT} %; 1 failed.",
             "Mean error 12.5 %, worst 20.0 % (token, tmpfs → quick). In 1 of 2 rows at least half of "
             "the time is I/O or waiting for it.",
             "| tmpfs → slow | 1 | 5.0 % | 5.0 % |",
