@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
+#include <ios>
 #include <stdexcept>
 #include <system_error>
 
@@ -20,8 +20,17 @@ TemporaryDirectory::~TemporaryDirectory() {
 }
 
 std::string readAll(const std::filesystem::path& path) {
+  constexpr std::size_t kPiece = std::size_t{1} << 16;
   std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+  std::string bytes;
+  // One at a time takes seconds for what some tests read.
+  for (std::streamsize got = 1; got > 0; got = in.gcount()) {
+    const std::size_t before = bytes.size();
+    bytes.resize(before + kPiece);
+    in.read(bytes.data() + before, kPiece);
+    bytes.resize(before + static_cast<std::size_t>(in.gcount()));
+  }
+  return bytes;
 }
 
 void writeAll(const std::filesystem::path& path, const std::string& bytes) {
