@@ -2,19 +2,29 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <new>
+#include <optional>
+#include <string>
+#include <system_error>
 
+#include "core/base/log.hpp"
 #include "core/tracefile/unlogged.hpp"
 
 namespace omnio::cli {
@@ -47,6 +57,64 @@ void leaveGroup(int input) {
   if (nothing < 0) return;
   dup2(nothing, STDIN_FILENO);
   close(nothing);
+}
+
+// Whether the process has children, and all of them have ended without its having taken note.
+bool hasEndedChildrenAlone(pid_t pid) {
+  const std::filesystem::path threads = fmt::format("/proc/{}/task", pid);
+  bool has_any = false;
+  std::error_code error;
+  for (std::filesystem::directory_iterator thread(threads, error), end; !error && thread != end;
+       thread.increment(error)) {
+    std::ifstream children(thread->path() / "children");  // of this thread alone
+    for (pid_t child = 0; children >> child; has_any = true) {
+      std::ifstream stat(fmt::format("/proc/{}/stat", child));
+      std::string line;
+      std::getline(stat, line);
+      const std::size_t name_end = line.rfind(')');  // "7 (name) Z ..."
+      if (name_end == std::string::npos || line.substr(name_end + 1, 2) != " Z") return false;
+    }
+  }
+  return has_any && !error;
+}
+
+// Waits until the command has ended. It stays until its account has been read. Returns whether it
+// was ended since it had nothing more to do.
+bool waitForEnd(pid_t pid, const ChildSettings& settings) {
+  const auto hasEnded = [pid](int options) {
+    siginfo_t ended{};
+    while (waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOWAIT | options) < 0 &&
+           errno == EINTR) {
+    }
+    return ended.si_pid == pid;
+  };
+  if (!settings.is_over) {
+    hasEnded(0);
+    return false;
+  }
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::seconds kAfterAsking{10};
+  constexpr int kBetweenMs = 500;
+  std::optional<Clock::time_point> over_since;
+  bool is_asked = false;
+  pollfd watched{.fd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0U)), .events = POLLIN};
+  while (!hasEnded(WNOHANG)) {
+    if (!settings.is_over() && !hasEndedChildrenAlone(pid)) {
+      over_since.reset();
+    } else if (!over_since) {
+      over_since = Clock::now();
+    }
+    const auto over_for = over_since ? Clock::now() - *over_since : Clock::duration{};
+    if (over_since && !is_asked && over_for >= settings.patience) {
+      base::logWarn("process {} has not ended: sends it SIGTERM", pid);
+      kill(pid, SIGTERM);
+      is_asked = true;
+    }
+    if (is_asked && over_for >= settings.patience + kAfterAsking) kill(-pid, SIGKILL);
+    poll(&watched, 1, kBetweenMs);  // where the kernel has no such descriptor, a pause
+  }
+  if (watched.fd >= 0) close(watched.fd);
+  return is_asked;
 }
 
 // SIGKILL is not passed on. This is of the thread that forks, which is the one that waits.
@@ -139,10 +207,7 @@ ChildEnd runChild(const std::vector<std::string>& command, const ChildSettings& 
   }
   sigprocmask(SIG_SETMASK, settings.mask == nullptr ? &before : settings.mask, nullptr);
 
-  // It stays until its account has been read.
-  siginfo_t ended{};
-  while (waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
-  }
+  end.was_over = waitForEnd(pid, settings);
   end.pid = pid;
   end.moved = tracefile::kernelBytesOf(static_cast<std::uint32_t>(pid));
   int status = 0;

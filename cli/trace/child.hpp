@@ -3,6 +3,8 @@
 
 #include <signal.h>
 
+#include <chrono>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,7 @@ struct ChildEnd {
   int pid = 0;               // its number; 0: it was not started
   wire::MovedBytes moved{};  // by it and the children it waited for, by the kernel's account
   int stopped_by = 0;        // the last signal that asked this process to stop meanwhile, or 0
+  bool was_over = false;  // it was ended since it had nothing more to do (ChildSettings::is_over)
 
   // As a shell has it: the status, 128+n for a signal, 126 and 127 when it did not start.
   int exitCode() const;
@@ -35,6 +38,11 @@ struct ChildSettings {
   int error_output = -1;
   // The signal mask of the command, and of this process while it runs; nullptr: that of now.
   const sigset_t* mask = nullptr;
+  // Asked twice a second while the command runs: whether it has nothing more to do. It has not
+  // either when all of its children have ended and it does not look at that. After `patience` the
+  // command gets SIGTERM, and 10 s later its group SIGKILL. For one apart.
+  std::function<bool()> is_over{};
+  std::chrono::milliseconds patience{60'000};
 };
 
 // Signals that ask this process to stop or do something are the command's: they are passed on to

@@ -11,6 +11,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import sys
 import time
 
 import devices
@@ -152,6 +153,27 @@ def rankOf(path, rank):
     return max(found)
 
 
+def launcherGoesOn(checks, work):
+    """A launcher that does not end when a rank has said why the replay fails, also not when it is asked to."""
+    launcher = os.path.join(work, "launcher")
+    write(launcher, "#!/bin/sh\ntrap '' TERM\n" + " ".join(mpirun(RANKS)) + ' "$@"\nwhile :; do sleep 1; done\n')
+    os.chmod(launcher, 0o755)
+    huge = 1 << 44
+    path = write(os.path.join(work, "hungry.json"), schedule(
+        [file("out")], ranks=[[[opened("out", 0), {"command": "pwrite64", "fd": 0, "count": huge, "offset": 0,
+                                                  "result": huge}, closed(0)]]]))
+    result = run(words(work, path, "--launcher", launcher, "--ignore-free-space"),
+                 env=env(OMNIO_REPLAY_LAUNCHER_PATIENCE="500"))
+    failsInOneLine(checks, "a launcher that goes on", result, "rank 0: ", "bytes of memory")
+    # As Open MPI's where a rank is killed while others begin: it takes no note of its children's end.
+    write(launcher, "#!/bin/sh\nexec " + sys.executable + " -c 'import os, time\n"
+                    "if os.fork() == 0: os._exit(0)\nwhile True: time.sleep(1)' \n")
+    result = run(words(work, path, "--launcher", launcher, "--ignore-free-space"),
+                 env=env(OMNIO_REPLAY_LAUNCHER_PATIENCE="500"))
+    failsInOneLine(checks, "a launcher that takes no note", result, f"{launcher}: did not end though the ranks had")
+    checks.equal(run(["pgrep", "-f", launcher]).out, b"", "a launcher that goes on: processes that are left")
+
+
 def fullTarget(checks, work):
     path = plain(work, "full.json", files=[file("in", "input", True, 8 * MIB)])
     with devices.tmpfs(work, "small") as device:
@@ -260,5 +282,5 @@ def directIo(checks, work):
 
 
 if __name__ == "__main__":
-    devices.runOrSkip(lambda: runCases(noLauncher, mountRefused, rankDies, fullTarget, noSharedMemory,
-                                       withoutThreads, levels, descriptors, directIo))
+    devices.runOrSkip(lambda: runCases(noLauncher, mountRefused, rankDies, launcherGoesOn, fullTarget,
+                                       noSharedMemory, withoutThreads, levels, descriptors, directIo))
