@@ -259,24 +259,20 @@ std::string tellingLine(const std::string& words) {
 // The words of a launcher that failed, for when no rank has said why.
 std::string launcherSentence(const std::string& launcher, const ChildEnd& end,
                              const std::string& words) {
-  if (end.was_over) {
-    return fmt::format(
-        "{}: did not end though the ranks had, before the replay had a report, and was ended; "
-        "start "
-        "the replay again; -vv shows all that it said and what the ranks did",
-        base::printable(launcher));
-  }
-  std::string text = fmt::format("{}: {} before the replay had a report", base::printable(launcher),
-                                 end.signal != 0 ? fmt::format("ended by signal {}", end.signal)
-                                                 : fmt::format("ended with status {}", end.status));
+  std::string how = end.signal != 0 ? fmt::format("ended by signal {}", end.signal)
+                                    : fmt::format("ended with status {}", end.status);
+  if (end.was_over) how = "did not end though its processes had, and was ended";
+  std::string text =
+      fmt::format("{}: {} before the replay had a report", base::printable(launcher), how);
   std::string line = tellingLine(words);
   while (line.ends_with('.')) line.pop_back();
   if (!line.empty()) text += fmt::format(": {}", line);
+  if (end.was_over) text += "; start the replay again";
   return text + "; -vv shows all that it said and what the ranks did";
 }
 
-// How long a launcher may go on when a rank has said why the replay fails. Open MPI's does so for
-// ever where the rank ended while others began (4.1.4). For tests, what
+// How long a launcher may go on when a rank has said why the replay fails, or when none is left.
+// Open MPI's (4.1.4) does so for ever where a rank ended while others began. For tests, what
 // OMNIO_REPLAY_LAUNCHER_PATIENCE says, in milliseconds.
 std::chrono::milliseconds launcherPatience() {
   constexpr std::chrono::milliseconds kPatience{60'000};

@@ -38,9 +38,9 @@ struct ChildSettings {
   int error_output = -1;
   // The signal mask of the command, and of this process while it runs; nullptr: that of now.
   const sigset_t* mask = nullptr;
-  // Asked twice a second while the command runs: whether it has nothing more to do. It has not
-  // either when all of its children have ended and it does not look at that. After `patience` the
-  // command gets SIGTERM, and 10 s later its group SIGKILL. For one apart.
+  // For a command apart that may never end. Twice a second it is asked whether the command has
+  // nothing more to do; that is so, too, while all of its children have ended and it has not waited
+  // for them. After `patience` it gets SIGTERM, and its group SIGKILL 10 s later.
   std::function<bool()> is_over{};
   std::chrono::milliseconds patience{60'000};
 };

@@ -7,7 +7,7 @@ import subprocess
 import time
 
 import devices
-from omnio_testing import emptied, environment, mpirun, omnio, run, runCases
+from omnio_testing import emptied, environment, omnio, run, runCases
 from replay_testing import (MPI_ENVIRONMENT, closed, file, opened, replay, schedule, write)
 
 RANKS = 4
@@ -62,7 +62,7 @@ def interruptedInTime(words, has_begun, number, before, in_time):
     for _ in range(20):
         before()
         process = start(words)
-        waitUntil(lambda process=process: has_begun(process) or process.poll() is not None)
+        assert waitUntil(lambda process=process: has_begun(process) or process.poll() is not None), f"{words} begins"
         process.send_signal(number)
         out, err = process.communicate(timeout=240)
         if in_time(process, out, err):
@@ -202,7 +202,7 @@ def checkCompiling(checks, work):
                 [omnio(), "replay", path, "--target", target, "-o", output, *options],
                 lambda _, first=first: os.path.exists(first), number,
                 lambda made=(target, output): run(["rm", "-rf", *made]),
-                lambda process, _, err: process.returncode != 0 and b"replay so far" not in err)
+                lambda process, _, err: process.returncode != 0 and b"its files are in" not in err)
             err = judgedEnd(checks, what, process, out, err, number)
             checks.that("before the replay began" in err, f"{what}: {err}")
             for left in (target, output):

@@ -236,7 +236,7 @@ def compareEnd(checks, way, status, spawned, whole, work):
     else:
         checks.equal(sorted(result.out.splitlines()), sorted(untraced.out.splitlines()),
                      f"{name}: output")
-    # What a rank that is killed had counted may be nowhere, or half-written.
+    # A rank that is killed leaves no counts, or a part of their file.
     counted = countsOfProfiler(counts, killed if may_be_ended else ())
     if way == "abort":
         # Rank 1 calls it; what has not returned then (a barrier) is in neither.

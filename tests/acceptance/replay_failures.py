@@ -170,7 +170,8 @@ def launcherGoesOn(checks, work):
                     "if os.fork() == 0: os._exit(0)\nwhile True: time.sleep(1)' \n")
     result = run(words(work, path, "--launcher", launcher, "--ignore-free-space"),
                  env=env(OMNIO_REPLAY_LAUNCHER_PATIENCE="500"))
-    failsInOneLine(checks, "a launcher that takes no note", result, f"{launcher}: did not end though the ranks had")
+    failsInOneLine(checks, "a launcher that takes no note", result,
+                   f"{launcher}: did not end though its processes had, and was ended", "start the replay again")
     checks.equal(run(["pgrep", "-f", launcher]).out, b"", "a launcher that goes on: processes that are left")
 
 

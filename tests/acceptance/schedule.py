@@ -6,7 +6,6 @@ import collections
 import json
 import os
 import sys
-import time
 
 from omnio_testing import (Checks, WorkDirectory, emptied, environment, mpirun, omnio, program,
                            readLog, run, trace)

@@ -1,5 +1,5 @@
-// Runs a command, and appends the peak of resident memory, in KiB, of the largest process that came
-// of it and has ended, as a line to a file. Ends with the command's status.
+// Runs a command and ends with its status. It appends a line to a file: the peak of resident memory
+// of the largest process that the command was or started, in KiB.
 //
 //   c_peak FILE COMMAND...
 //

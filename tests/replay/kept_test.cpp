@@ -123,8 +123,8 @@ class Kept : public ::testing::Test {
     return number_kept;
   }
 
-  // What is changed afterwards has another time than the file has now: these go by ticks of some
-  // milliseconds.
+  // The times of files advance in steps of some milliseconds. What is changed after this call has
+  // another time than the file has now.
   void awaitTickAfter(const fs::path& file) const {
     const fs::path scratch = directory / "tick";
     struct stat before {};
