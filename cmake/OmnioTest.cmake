@@ -17,12 +17,12 @@
 # on alone, and omnio_quick_tests builds what is QUICK.
 #
 # omnio_test_time(<test> <seconds>): what it takes on a quiet machine. ctest begins with what takes
-# longest, and ends a test after twenty times that, but after five minutes at least: other work
-# on the machine fails no test, and one that hangs does not hold up the others.
+# longest, and ends a test after forty times that, but after fifteen minutes at least: other work
+# on the machine fails no test, and one that hangs does not hold up the others for ever.
 function(omnio_test_time test seconds)
-  math(EXPR timeout "20 * ${seconds}")
-  if(timeout LESS 300)
-    set(timeout 300)
+  math(EXPR timeout "40 * ${seconds}")
+  if(timeout LESS 900)
+    set(timeout 900)
   endif()
   set_tests_properties(${test} PROPERTIES COST ${seconds} TIMEOUT ${timeout})
 endfunction()

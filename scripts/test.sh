@@ -9,7 +9,7 @@
 #   scripts/test.sh --repeat N [--busy] [--label L] [--all]
 #                                  the tests that are built already, N times (those with label L),
 #                                  with --busy beside four processes that keep processors busy, and
-#                                  three at once for each processor; says what failed in which round,
+#                                  six at once for each processor; says what failed in which round,
 #                                  and goes on
 #
 # With CI=true the last lines are those of ctest, so that a machine can read them.
@@ -110,7 +110,7 @@ repeat_tests() {
   $all || select+=(-LE '^nightly$')
   [ -z "$label" ] || select+=(-L "^$label\$")
   # The busy processes would have most of the time of the processors.
-  if $busy; then tests_at_once=$((3 * jobs)); fi
+  if $busy; then tests_at_once=$((6 * jobs)); fi
   mkdir -p "$folder/rounds"
   rm -f "$folder"/rounds/*
   if $busy; then start_busy_processes; fi
