@@ -1,8 +1,9 @@
 // Two threads that write late. One has no processor before: the thread that made it keeps the only
 // one that both may use. The other sleeps before its call, of its own will. Each writes into `out`.
 //
-// Prints of each of them how many nanoseconds lay between the moment before it was made and that
-// after its call, and how long it had waited for the processor by then, as the kernel says.
+// Prints of each of them how many nanoseconds lay between its maker's last call before it was made
+// and the moment after its own call, and how long it had waited for the processor by then, as the
+// kernel says.
 //
 // Ends with 77 where the process may not take a processor for itself, and on processors whose
 // system calls it does not know.
@@ -110,9 +111,11 @@ int main(void) {
   CHECK(sched_setaffinity(0, sizeof one, &one) == 0);
   fd = open("out", O_WRONLY | O_CREAT, 0644);
   CHECK(fd >= 0);
+  // A schedule has the time since its maker's last call before the thread was made, in which this
+  // thread may lose the processor too.
+  long begun = nowNs();
   CHECK(pwrite(fd, "0", 1, 2) == 1);
   beForemost(SCHED_FIFO, 1);
-  long begun = nowNs();
   const pthread_t starved = make(writeAtOnce);
   for (const long until = nowNs() + kLateNs; nowNs() < until;) {
   }
