@@ -144,7 +144,9 @@ def planted(checks, work):
         failing = {key: value for key, value in extra.items() if key != "result"}
         failing = {**failing, "errno": "ENOENT"} if at == 0 else extra
         if at is None:
-            threads[1].append([{**extra, "start": 10_000_000, "end": 10_000_100}])
+            threads[1][0][0]["id"] = 1  # its open makes the file
+            threads[1].append([{**extra, "start": 10_000_000, "end": 10_000_100,
+                                "after": [{"id": 1, "why": "name"}]}])
         else:
             threads[1][0].insert(at, failing)
         more = write(os.path.join(work, "more.json"), schedule(files(), ranks=threads, timing="start"))
