@@ -275,10 +275,9 @@ std::string launcherSentence(const std::string& launcher, const ChildEnd& end,
 // Open MPI's (4.1.4) does so for ever where a rank ended while others began. For tests, what
 // OMNIO_REPLAY_LAUNCHER_PATIENCE says, in milliseconds.
 std::chrono::milliseconds launcherPatience() {
-  constexpr std::chrono::milliseconds kPatience{60'000};
   const char* const text = std::getenv("OMNIO_REPLAY_LAUNCHER_PATIENCE");
   const auto number = base::wholeNumber<std::uint32_t>(text == nullptr ? "" : text);
-  return number ? std::chrono::milliseconds(*number) : kPatience;
+  return number ? std::chrono::milliseconds(*number) : ChildSettings{}.patience;
 }
 
 base::Result<fs::path> findReplayer() {

@@ -1,5 +1,5 @@
-// Runs a command and ends with its status. It appends a line to a file: the peak of resident memory
-// of the largest process that the command was or started, in KiB.
+// Runs a command and ends with its status. It appends a line to a file: the peak of resident
+// memory, in KiB, of the command or of a process that it started, whichever had most.
 //
 //   c_peak FILE COMMAND...
 //
