@@ -5,12 +5,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "cli/call_selection.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
 #include "cli/progress_line.hpp"
 #include "core/base/document_file.hpp"
+#include "core/order/host_offsets.hpp"
 #include "core/wire/path_pattern.hpp"
 #include "predict/operations/prediction.hpp"
 #include "report/line_plot.hpp"
@@ -20,6 +22,7 @@ namespace {
 
 struct PredictOptions {
   CallSelection selection;
+  std::string earlier;
   std::size_t ahead = 8;
   std::string plot;
   bool json = false;
@@ -65,14 +68,23 @@ int runPredict(const PredictOptions& options) {
   const ProgressLine progress;
   const base::Result<tracefile::Trace> trace = options.selection.open();
   if (!trace) return fail(trace.failure());
-  const base::Result<predict::Prediction> prediction =
-      predict::predictOperations(*trace, chosenOf(options.selection), options.ahead);
+  std::optional<tracefile::Trace> earlier;
+  if (!options.earlier.empty()) {
+    base::Result<tracefile::Trace> opened = order::openWithClocks(options.earlier);
+    if (!opened) return fail(opened.failure());
+    earlier = std::move(*opened);
+  }
+  const base::Result<predict::Prediction> prediction = predict::predictOperations(
+      *trace, chosenOf(options.selection), options.ahead, earlier ? &*earlier : nullptr);
   if (!prediction) return fail(prediction.failure());
   if (!options.plot.empty()) {
     const auto written = base::writeDocument(options.plot, report::svgOf(plotOf(*prediction)));
     if (!written) return fail(written.failure());
   }
   sayWhatIsMissing(options.selection.trace, prediction->wholeness);
+  if (prediction->learnt_from) {
+    sayWhatIsMissing(options.earlier, prediction->learnt_from->wholeness);
+  }
   for (const std::string& sentence : tracefile::missingStackSentences(prediction->wholeness)) {
     printFailure(sentence);
   }
@@ -93,6 +105,10 @@ void addPredictCommand(base::Command program) {
       .typeName("N")
       .between(1, predict::kMostAhead)
       .showDefault();
+  command
+      .option("--learn-from", options->earlier,
+              "A trace of an earlier run of the application, which the models learn from first")
+      .typeName("EARLIER");
   command.option("--plot", options->plot, "Writes a picture (SVG) of the hit ratio over time")
       .typeName("FILE.svg");
   command.flag("--json", options->json, "A JSON document instead of tables");

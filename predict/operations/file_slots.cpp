@@ -12,6 +12,8 @@ std::size_t numberEnd(std::string_view text, std::size_t begin) {
   return begin;
 }
 
+std::string nameIn(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
 // The second differs from the first in numbers alone.
 std::string inCommon(std::string_view one, std::string_view other) {
   std::string name;
@@ -49,20 +51,54 @@ std::string withoutNumbers(std::string_view path) {
   return name;
 }
 
+FileSlots::Kept FileSlots::kept() const {
+  Kept kept;
+  for (const Family& family : families_) kept.families.push_back(family.path);
+  for (const OfSlot& slot : slots_) kept.slots.push_back(slot.family);
+  return kept;
+}
+
+void FileSlots::goOnWith(const Kept& earlier) {
+  for (const std::string& path : earlier.families) {
+    const auto number = static_cast<std::uint32_t>(families_.size());
+    families_.push_back({.path = path, .name = path, .free = {}});
+    earlier_by_path_.emplace(path, number);
+    earlier_by_name_.emplace(nameIn(path), number);
+  }
+  for (const std::uint32_t family : earlier.slots) {
+    families_[family].free.insert(static_cast<Slot>(slots_.size()));
+    slots_.push_back({.family = family, .file = event::kNoFile});
+  }
+}
+
+std::uint32_t FileSlots::newFamily(const std::string& path) {
+  const auto [first, last] = earlier_by_name_.equal_range(nameIn(path));
+  const auto same = earlier_by_path_.find(path);
+  auto found = first;
+  if (same != earlier_by_path_.end()) {
+    while (found->second != same->second) ++found;
+  } else if (first == last) {
+    families_.push_back({.path = path, .name = {}, .free = {}});
+    return static_cast<std::uint32_t>(families_.size() - 1);
+  }
+  const std::uint32_t number = found->second;
+  earlier_by_path_.erase(families_[number].path);
+  earlier_by_name_.erase(found);
+  families_[number].path = path;
+  return number;
+}
+
 FileSlots::File& FileSlots::fileOf(event::FileId file) {
   const auto number = static_cast<std::size_t>(file);
   if (number >= files_.size()) files_.resize(number + 1);
   File& state = files_[number];
   if (state.family == kNone) {
     const std::string_view path = paths_.path(file);
-    const auto [found, is_new] =
-        by_name_.try_emplace(withoutNumbers(path), static_cast<std::uint32_t>(families_.size()));
+    const auto [found, is_new] = by_name_.try_emplace(withoutNumbers(path), 0);
+    if (is_new) found->second = newFamily(found->first);
     state.family = found->second;
-    if (is_new) {
-      families_.push_back({.name = std::string(path), .free = {}});
-    } else {
-      families_[state.family].name = inCommon(families_[state.family].name, path);
-    }
+    std::string& name = families_[state.family].name;
+    name = is_new ? std::string(path) : inCommon(name, path);
   }
   return state;
 }

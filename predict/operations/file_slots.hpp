@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -30,6 +31,18 @@ class FileSlots {
  public:
   // `paths` outlives this object.
   explicit FileSlots(const event::PathTable& paths) : paths_(paths) {}
+
+  // What is kept of a run's slots, for a later run: the paths of the families without numbers, and
+  // the family of each slot.
+  struct Kept {
+    std::vector<std::string> families;
+    std::vector<std::uint32_t> slots;
+  };
+  Kept kept() const;
+  // Goes on with the slots of an earlier run, all of whose files are closed; before the first file.
+  // A family is that of the same path without numbers, or else the first of the same name, in
+  // whichever directory, that has not come up in this run.
+  void goOnWith(const Kept& earlier);
 
   // An open of the file that succeeded; a file that is open already has its slot still.
   Slot opened(event::FileId file);
@@ -53,6 +66,7 @@ class FileSlots {
     std::uint32_t opens = 0;
   };
   struct Family {
+    std::string path;  // without numbers
     std::string name;
     std::set<Slot> free;  // slots whose files are closed
   };
@@ -62,6 +76,7 @@ class FileSlots {
   };
 
   File& fileOf(event::FileId file);
+  std::uint32_t newFamily(const std::string& path);
   Slot take(event::FileId file, File& state);
 
   const event::PathTable& paths_;
@@ -69,6 +84,9 @@ class FileSlots {
   std::vector<Family> families_;
   std::unordered_map<std::string, std::uint32_t> by_name_;
   std::vector<OfSlot> slots_;
+  // Families of an earlier run that have not come up in this one.
+  std::unordered_map<std::string, std::uint32_t> earlier_by_path_;
+  std::multimap<std::string, std::uint32_t> earlier_by_name_;
 };
 
 }  // namespace omnio::predict

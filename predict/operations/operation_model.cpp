@@ -9,6 +9,7 @@ namespace {
 // An entry of a hash table as libstdc++ has it: a link, the hash, and its part of the buckets.
 constexpr std::size_t kEntryBytes = 3 * sizeof(void*);
 constexpr std::size_t kContextsAreBelieved = 0;  // in the contest
+constexpr std::uint64_t kRunBegins = 0;          // in the sequence of contexts
 
 }  // namespace
 
@@ -68,11 +69,11 @@ Predicted OperationModel::predicted(std::uint64_t context, double weight) const 
 }
 
 bool OperationModel::believesGrammar() const {
-  return expected_ && contest_.best() == kContextsAreBelieved;
+  return expected_ && (!last_ || contest_.best() == kContextsAreBelieved);
 }
 
 std::vector<pattern::GrammarPredictor::Expected> OperationModel::expectedContexts() const {
-  if (!last_) return {};
+  if (!last_ && !expected_) return {};
   if (!believesGrammar()) return {{.symbol = last_->context, .weight = 1}};
   auto expected = contexts_sequence_.expected();
   if (expected.size() > kMostExpected) expected.resize(kMostExpected);
@@ -104,10 +105,10 @@ std::vector<Predicted> OperationModel::path(
   std::unordered_map<std::uint64_t, SizeModel::Ahead> sizes;
   std::unordered_map<std::uint64_t, OffsetModel::Ahead> offsets;
   std::unordered_map<Slot, FilePlace> places;
-  std::uint64_t before = last_->context;
+  const std::uint64_t again = lastContext();
+  std::uint64_t before = lastContext();
   while (all.size() < count) {
-    const std::uint64_t context =
-        sequence ? sequence->next().value_or(last_->context) : last_->context;
+    const std::uint64_t context = sequence ? sequence->next().value_or(again) : again;
     Predicted one{.context = context};
     if (const auto known = contexts_.find(context); known != contexts_.end()) {
       const Slot slot = known->second.slot;
@@ -162,6 +163,13 @@ std::size_t OperationModel::memoryBytes() const {
          contexts_.size() * (sizeof(OfContext) + sizeof(std::uint64_t) + kEntryBytes) +
          transitions_.size() * (sizeof(OfTransition) + sizeof(std::uint64_t) + kEntryBytes) +
          places_.size() * (sizeof(FilePlace) + sizeof(std::uint64_t) + kEntryBytes);
+}
+
+void OperationModel::beginRun() {
+  places_.clear();
+  last_.reset();
+  contexts_sequence_.append(kRunBegins);
+  expected_ = contexts_sequence_.next();
 }
 
 void OperationModel::keepBounds() {

@@ -51,6 +51,9 @@ class OperationModel final : public Predictor {
   // Of the grammar of contexts, and of those of sizes and offsets.
   std::size_t symbolCount() const { return grammar().symbolCount() + parts_symbols_; }
   std::size_t memoryBytes() const;
+  // A run of the program begins, and the sequence of contexts says so: what was learnt in earlier
+  // runs is kept, but nothing of where the last one was, in the program and in its files.
+  void beginRun();
   // Gives half of its memory back, or what it has beside a small grammar: forgets the oldest part
   // of the sequence, or what was not used for longest, whichever takes more.
   void halve();

@@ -22,11 +22,15 @@ OperationReader::OperationReader(const std::vector<const tracefile::Process*>& p
     slots_.emplace_back(paths);
     for (const tracefile::Log& log : processes[i]->logs) {
       if (thread && log.thread != *thread) continue;
-      sources_.push_back({.process = processes[i], .number = i});
+      sources_.push_back({.process = processes[i], .number = i, .thread = log.thread});
       events_.addLog<tracefile::IoReader>(*processes[i], log, paths,
                                           tracefile::IoChoice{.stacks = tracefile::Stacks::kRead});
     }
   }
+}
+
+void OperationReader::goOnWith(std::size_t process, const FileSlots::Kept& earlier) {
+  slots_[process].goOnWith(earlier);
 }
 
 const Operation* OperationReader::next() {
@@ -76,6 +80,7 @@ bool OperationReader::convert(const event::Event& event, const Source& source) {
       return false;
   }
   operation_.context = contextOf(event, operation_.slot);
+  if (kept_ != nullptr) kept_->take(operation_.context, event.stack);
   return true;
 }
 

@@ -15,6 +15,7 @@
 #include "core/tracefile/posix_offsets.hpp"
 #include "core/tracefile/process.hpp"
 #include "predict/operations/file_slots.hpp"
+#include "predict/operations/kept_contexts.hpp"
 #include "predict/operations/operation.hpp"
 
 namespace omnio::predict {
@@ -26,12 +27,20 @@ class OperationReader {
   OperationReader(const std::vector<const tracefile::Process*>& processes,
                   std::optional<unsigned> thread, event::PathTable& paths);
 
+  // Goes on with the slots of an earlier run in that process, by its index. Before the first
+  // operation.
+  void goOnWith(std::size_t process, const FileSlots::Kept& earlier);
+  // Keeps the contexts of all operations from now on; `contexts` outlives this object.
+  void keepContexts(KeptContexts& contexts) { kept_ = &contexts; }
+
   // The next operation of any thread, by the time it began; nothing at the end.
   const Operation* next();
   // The log that it is from: one of a thread, numbered from 0.
   std::size_t log() const { return events_.source(); }
   bool isAtEnd(std::size_t log) const { return events_.isAtEnd(log); }
   std::size_t logs() const { return sources_.size(); }
+  // The thread of a log, by its number in its process.
+  std::uint32_t threadOf(std::size_t log) const { return sources_[log].thread; }
   // The process of a log, by its index among those that were given.
   std::size_t processOf(std::size_t log) const { return sources_[log].number; }
   // The files of that process.
@@ -43,12 +52,14 @@ class OperationReader {
   struct Source {
     const tracefile::Process* process = nullptr;
     std::size_t number = 0;
+    std::uint32_t thread = 0;
   };
 
   bool convert(const event::Event& event, const Source& source);
 
   std::vector<Source> sources_;  // by log
   std::vector<FileSlots> slots_;
+  KeptContexts* kept_ = nullptr;
   std::uint64_t sessions_ = 0;
   tracefile::PosixOffsets offsets_;
   tracefile::MergedReader events_;

@@ -7,11 +7,15 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "core/base/printable.hpp"
 #include "core/base/progress.hpp"
 #include "core/event/event.hpp"
+#include "core/wire/info.hpp"
+#include "predict/operations/earlier_run.hpp"
 #include "predict/operations/operation_reader.hpp"
 
 namespace omnio::predict {
@@ -41,8 +45,9 @@ std::vector<Processes> byRank(const tracefile::Trace& trace, const Processes& pr
 // Replays one rank.
 class RankReplay {
  public:
+  // With `earlier`, models go on with what they learnt there.
   RankReplay(const Processes& processes, const Selection& selection, std::size_t ahead,
-             std::int64_t run_start_ns, HitTimeline& timeline)
+             std::int64_t run_start_ns, HitTimeline& timeline, EarlierRun* earlier)
       : selection_(selection),
         ahead_(ahead),
         run_start_ns_(run_start_ns),
@@ -51,7 +56,18 @@ class RankReplay {
         threads_(reader_.logs()),
         files_(processes.size()),
         models_(processes.size()),
-        idle_(processes.size()) {}
+        known_threads_(processes.size()),
+        idle_(processes.size()) {
+    if (earlier == nullptr) return;
+    reader_.keepContexts(contexts);
+    const std::size_t known = std::min(processes.size(), earlier->processes().size());
+    for (std::size_t i = 0; i < known; ++i) {
+      EarlierRun::Process& process = earlier->processes()[i];
+      reader_.goOnWith(i, process.slots);
+      models_[i] = std::move(process.models);
+      known_threads_[i] = std::move(process.threads);
+    }
+  }
 
   void replay() {
     std::size_t last = 0;
@@ -72,6 +88,7 @@ class RankReplay {
   ModelCost cost;
   ReadAheadPages pages;
   std::uint64_t seen = 0;  // operations, whether they count or not
+  KeptContexts contexts;   // where there is an earlier run
 
   std::uint64_t undecodable() const { return reader_.undecodable(); }
 
@@ -92,7 +109,8 @@ class RankReplay {
  private:
   using Phased = std::array<PhasedScore, kWays>;
   struct Thread {
-    Thread(std::size_t ahead, ProcessModels& models) : replay(ahead, models) {}
+    Thread(std::size_t ahead, ProcessModels& models, std::size_t number)
+        : replay(ahead, models, number) {}
     ThreadReplay replay;
     Phased all;
     std::map<std::size_t, Phased> files;  // by family
@@ -117,13 +135,7 @@ class RankReplay {
     const std::size_t process = reader_.processOf(log);
     if (!thread) {
       ++cost.threads;
-      std::deque<std::unique_ptr<Thread>>& idle = idle_[process];
-      if (idle.empty()) {
-        thread = std::make_unique<Thread>(ahead_, models_[process]);
-      } else {
-        thread = std::move(idle.front());
-        idle.pop_front();
-      }
+      thread = begin(log, process);
     }
     ThreadReplay& replay = thread->replay;
     const Scores& one = replay.take(operation);
@@ -136,6 +148,23 @@ class RankReplay {
       thread->all[way].add(one[way], replay.learning());
       file[way].add(one[way], replay.learning());
     }
+  }
+
+  // A thread that begins has the model of its like in the earlier run, or goes on with that of one
+  // that has ended.
+  std::unique_ptr<Thread> begin(std::size_t log, std::size_t process) {
+    ProcessModels& models = models_[process];
+    const auto known = known_threads_[process].find(reader_.threadOf(log));
+    if (known != known_threads_[process].end()) {
+      const std::size_t number = known->second;
+      known_threads_[process].erase(known);
+      return std::make_unique<Thread>(ahead_, models, number);
+    }
+    std::deque<std::unique_ptr<Thread>>& idle = idle_[process];
+    if (idle.empty()) return std::make_unique<Thread>(ahead_, models, models.add());
+    std::unique_ptr<Thread> thread = std::move(idle.front());
+    idle.pop_front();
+    return thread;
   }
 
   static void put(Phased& from, const Learning& learning, bool has_stopped, RunScores& to) {
@@ -181,9 +210,11 @@ class RankReplay {
   HitTimeline& timeline_;
   event::PathTable paths_;
   OperationReader reader_;
-  std::vector<std::unique_ptr<Thread>> threads_;           // by log
-  std::vector<std::vector<RunScores>> files_;              // by process and family
-  std::vector<ProcessModels> models_;                      // by process; outlive their threads
+  std::vector<std::unique_ptr<Thread>> threads_;  // by log
+  std::vector<std::vector<RunScores>> files_;     // by process and family
+  std::vector<ProcessModels> models_;             // by process; outlive their threads
+  // Threads of the earlier run that have none here yet, by process: as in EarlierRun.
+  std::vector<std::map<std::uint32_t, std::size_t>> known_threads_;
   std::vector<std::deque<std::unique_ptr<Thread>>> idle_;  // by process: their threads have ended
   std::vector<std::optional<bool>> has_file_;              // by FileId
 };
@@ -192,13 +223,70 @@ std::string nameOfRank(const Processes& processes, std::optional<int> rank) {
   return rank ? fmt::format("{}", *rank) : processes.front()->name();
 }
 
+// The models of the earlier run, rank by rank: read when the rank is, and gone when it has been.
+class Earlier {
+ public:
+  // Without an earlier run `trace` is nullptr; it outlives this object.
+  Earlier(const tracefile::Trace* trace, const Selection& selection) : thread_(selection.thread) {
+    if (trace == nullptr) return;
+    Processes all;
+    for (const auto& process : trace->processes()) all.push_back(process.get());
+    for (Processes& processes : byRank(*trace, all)) {
+      const std::optional<int> rank = trace->rankOf(*processes.front());
+      by_rank_.emplace(rank.value_or(kNoRank), std::move(processes));
+    }
+  }
+
+  // nullptr where it has no such rank.
+  std::unique_ptr<EarlierRun> of(std::optional<int> rank) const {
+    const auto found = by_rank_.find(rank.value_or(kNoRank));
+    return found == by_rank_.end() ? nullptr : std::make_unique<EarlierRun>(found->second, thread_);
+  }
+
+ private:
+  static constexpr int kNoRank = -1;
+  std::optional<unsigned> thread_;
+  std::map<int, Processes> by_rank_;
+};
+
+std::set<std::string> programsOf(const tracefile::Trace& trace) {
+  std::set<std::string> names;
+  for (const auto& process : trace.processes()) {
+    const std::string& path = process->info.text(wire::info::kProgram);
+    if (!path.empty()) names.insert(path.substr(path.rfind('/') + 1));
+  }
+  return names;
+}
+
+// Whether no program of the run is one of the earlier run.
+std::optional<base::Failure> otherApplication(const tracefile::Trace& trace,
+                                              const tracefile::Trace& earlier) {
+  const std::set<std::string> now = programsOf(trace);
+  const std::set<std::string> before = programsOf(earlier);
+  const auto is_known = [&before](const std::string& name) { return before.contains(name); };
+  if (now.empty() || before.empty() || std::ranges::any_of(now, is_known)) return std::nullopt;
+  return base::failure(base::Code::kInvalid,
+                       "{}: it is a run of {}, and {} one of {}: what one application has taught "
+                       "says nothing of another",
+                       base::printable(earlier.directory().native()),
+                       base::printable(*before.begin()),
+                       base::printable(trace.directory().native()), base::printable(*now.begin()));
+}
+
 // Puts together what the ranks had, in whichever order they came to it.
 class Collector {
  public:
   Collector(Prediction& prediction, std::size_t ranks) : prediction_(prediction), ranks_(ranks) {}
 
-  void add(std::size_t place, RankPrediction&& rank, const RankReplay& replay) {
+  void add(std::size_t place, RankPrediction&& rank, const RankReplay& replay,
+           const EarlierRun* earlier) {
     seen_ += replay.seen;
+    contexts_.take(replay.contexts);
+    if (earlier != nullptr) {
+      prediction_.learnt_from->operations += earlier->operations();
+      earlier_.take(earlier->contexts());
+    }
+    rank.is_anew = earlier == nullptr;
     undecodable_ += replay.undecodable();
     replay.eachFile([&](std::string_view name, const RunScores& scores) {
       const auto found = files_.find(name);
@@ -227,12 +315,19 @@ class Collector {
       return file.scores.of(Way::kGrammar).operations;
     });
     tracefile::addUndecodable(prediction_.wholeness, undecodable_);
+    if (std::optional<LearntFrom>& from = prediction_.learnt_from) {
+      from->contexts = earlier_.size();
+      from->again = earlier_.countIn(contexts_);
+      from->updated = earlier_.updatedIn(contexts_);
+    }
   }
 
  private:
   Prediction& prediction_;
   std::vector<RankPrediction> ranks_;
   std::map<std::string, RunScores, std::less<>> files_;
+  KeptContexts contexts_;
+  KeptContexts earlier_;
   std::uint64_t seen_ = 0;
   std::uint64_t undecodable_ = 0;
 };
@@ -261,13 +356,20 @@ void ModelCost::add(const ModelCost& other) {
 }
 
 base::Result<Prediction> predictOperations(const tracefile::Trace& trace,
-                                           const Selection& selection, std::size_t ahead) {
+                                           const Selection& selection, std::size_t ahead,
+                                           const tracefile::Trace* earlier) {
   const base::Result<Processes> processes = trace.processesOf(selection.rank, selection.thread);
   if (!processes) return processes.failure();
   Prediction prediction;
   prediction.trace = trace.directory().native();
   prediction.ahead = std::clamp<std::size_t>(ahead, 1, kMostAhead);
   prediction.wholeness = tracefile::assess(trace);
+  if (earlier != nullptr) {
+    if (const auto other = otherApplication(trace, *earlier)) return *other;
+    prediction.learnt_from = {.trace = earlier->directory().native(),
+                              .wholeness = tracefile::assess(*earlier)};
+  }
+  const Earlier before(earlier, selection);
   const std::vector<Processes> ranks = byRank(trace, *processes);
   const std::int64_t start_ns = tracefile::startOfRun(trace);
   Collector collector(prediction, ranks.size());
@@ -278,9 +380,10 @@ base::Result<Prediction> predictOperations(const tracefile::Trace& trace,
       HitTimeline timeline;
 #pragma omp for schedule(dynamic)
       for (std::size_t i = 0; i < ranks.size(); ++i) {
-        RankReplay replay(ranks[i], selection, prediction.ahead, start_ns, timeline);
-        replay.replay();
         const std::optional<int> rank = trace.rankOf(*ranks[i].front());
+        const std::unique_ptr<EarlierRun> learnt = before.of(rank);
+        RankReplay replay(ranks[i], selection, prediction.ahead, start_ns, timeline, learnt.get());
+        replay.replay();
 #pragma omp critical(omnio_predict_collect)
         collector.add(i,
                       {.name = nameOfRank(ranks[i], rank),
@@ -288,7 +391,7 @@ base::Result<Prediction> predictOperations(const tracefile::Trace& trace,
                        .scores = replay.scores,
                        .cost = replay.cost,
                        .pages = replay.pages},
-                      replay);
+                      replay, learnt.get());
       }
 #pragma omp critical(omnio_predict_collect)
       prediction.timeline.add(timeline);

@@ -17,6 +17,7 @@
 #include "core/tracefile/run_window.hpp"
 #include "core/tracefile/trace.hpp"
 #include "predict/operations/hit_timeline.hpp"
+#include "predict/operations/kept_contexts.hpp"
 #include "predict/operations/thread_replay.hpp"
 
 namespace omnio::predict {
@@ -64,6 +65,7 @@ struct ReadAheadPages {
 struct RankPrediction {
   std::string name;  // "3", or that of a process without a rank
   std::optional<int> rank;
+  bool is_anew = true;  // its models have learnt from no earlier run
   RunScores scores;
   ModelCost cost;
   ReadAheadPages pages;
@@ -74,8 +76,19 @@ struct FilePrediction {
   RunScores scores;
 };
 
+// An earlier run that the models have learnt from.
+struct LearntFrom {
+  std::string trace;  // the directory, as it was given
+  tracefile::Wholeness wholeness;
+  std::uint64_t operations = 0;
+  std::size_t contexts = 0;  // of all ranks, at most KeptContexts::kMost
+  std::size_t again = 0;     // of these, those that this run has, too
+  std::vector<KeptContexts::Updated> updated;
+};
+
 struct Prediction {
   std::string trace;  // the directory, as it was given
+  std::optional<LearntFrom> learnt_from;
   std::size_t ahead = 1;
   tracefile::Wholeness wholeness;
   std::vector<RankPrediction> ranks;  // in order, those that have operations that count
@@ -87,8 +100,11 @@ struct Prediction {
 };
 
 // Fails where the rank or thread does not exist, and where there are fewer than two operations.
+// With `earlier`, the trace of an earlier run, models go on with what they learnt there; fails
+// where that is of another application.
 base::Result<Prediction> predictOperations(const tracefile::Trace& trace,
-                                           const Selection& selection, std::size_t ahead);
+                                           const Selection& selection, std::size_t ahead,
+                                           const tracefile::Trace* earlier = nullptr);
 
 // Tables for people.
 std::string textOf(const Prediction& prediction);

@@ -33,6 +33,21 @@ class Document {
       json_.put("ranks_expected", whole.ranks_expected);
       json_.put("ranks_reporting", whole.ranks_reporting);
     });
+    if (const auto& from = prediction_.learnt_from) {
+      json_.object("learnt_from", [&] {
+        json_.put("path", base::printable(from->trace));
+        json_.put("whole", from->wholeness.whole);
+        json_.put("operations", from->operations);
+        json_.put("contexts", from->contexts);
+        json_.put("contexts_again", from->again);
+        json_.list("updated", from->updated, [&](const KeptContexts::Updated& module) {
+          json_.object([&] {
+            json_.put("path", base::printable(module.path));
+            json_.put("contexts", module.contexts);
+          });
+        });
+      });
+    }
     std::vector<std::size_t> ahead;
     for (std::size_t n = 1; n <= prediction_.ahead; n *= 2) ahead.push_back(n);
     json_.put("ahead", ahead);
@@ -44,6 +59,7 @@ class Document {
       json_.object([&] {
         json_.put("name", base::printable(rank.name));
         json_.put("rank", rank.rank);
+        if (prediction_.learnt_from) json_.put("learnt_before", !rank.is_anew);
         put(rank.scores);
         put(rank.cost, rank.pages);
       });

@@ -130,6 +130,26 @@ void appendHead(std::string& out, const Prediction& prediction) {
                  base::counted(prediction.cost.threads, "thread", "threads"));
 }
 
+void appendLearntFrom(std::string& out, const Prediction& prediction) {
+  if (!prediction.learnt_from) return;
+  const LearntFrom& from = *prediction.learnt_from;
+  const auto into = std::back_inserter(out);
+  fmt::format_to(into, "Learnt before: from {}, {} and {}, of which this run has {}\n",
+                 base::printable(from.trace),
+                 base::counted(from.operations, "operation", "operations"),
+                 base::counted(from.contexts, "context", "contexts"), from.again);
+  for (const KeptContexts::Updated& module : from.updated) {
+    fmt::format_to(
+        into, "  {} was updated since: {} went through it, and what they taught is of no use\n",
+        base::printable(module.path), base::counted(module.contexts, "context", "contexts"));
+  }
+  const auto anew = std::ranges::count_if(prediction.ranks, &RankPrediction::is_anew);
+  if (anew > 0) {
+    fmt::format_to(into, "  {} of {} had to begin anew: it has no such rank\n", anew,
+                   base::counted(prediction.ranks.size(), "rank", "ranks"));
+  }
+}
+
 void appendCost(std::string& out, const Prediction& prediction) {
   const auto into = std::back_inserter(out);
   const ModelCost& cost = prediction.cost;
@@ -168,6 +188,7 @@ void appendCost(std::string& out, const Prediction& prediction) {
 std::string textOf(const Prediction& prediction) {
   std::string out;
   appendHead(out, prediction);
+  appendLearntFrom(out, prediction);
   appendWays(out, prediction, "The whole run", prediction.total.whole);
   const Score& own = prediction.total.of(Way::kGrammar);
   const Score& settled = prediction.total.settledOf(Way::kGrammar);

@@ -26,6 +26,13 @@ void ProcessModels::keepBound(std::size_t thread) {
   most_bytes_ = std::max(most_bytes_, bytes_);
 }
 
+void ProcessModels::beginRun() {
+  for (Thread& thread : threads_) {
+    if (thread.model != nullptr) thread.model->beginRun();
+    measure(thread);
+  }
+}
+
 void ProcessModels::measure(Thread& thread) {
   bytes_ -= thread.bytes;
   thread.bytes = thread.model == nullptr ? 0 : thread.model->memoryBytes();

@@ -47,6 +47,9 @@ class ProcessModels {
   // After the thread's model has taken an operation otherwise.
   void keepBound(std::size_t thread);
 
+  // A run of the program begins, with the same threads as the last one.
+  void beginRun();
+
   std::size_t memoryBytes() const { return bytes_; }     // of all models
   std::size_t mostBytes() const { return most_bytes_; }  // after any operation
   // The grammar of a thread: as it is, or was when the model was dropped.

@@ -22,10 +22,8 @@ bool isRight(const Predicted& said, const Operation& operation) {
 
 }  // namespace
 
-ThreadReplay::ThreadReplay(std::size_t ahead, ProcessModels& models)
-    : ahead_(std::clamp<std::size_t>(ahead, 1, kMostAhead)),
-      models_(models),
-      number_(models.add()) {
+ThreadReplay::ThreadReplay(std::size_t ahead, ProcessModels& models, std::size_t number)
+    : ahead_(std::clamp<std::size_t>(ahead, 1, kMostAhead)), models_(models), number_(number) {
   tracked_[indexOf(Way::kSameAsLast)].predictor = &same_as_last_;
   tracked_[indexOf(Way::kContiguous)].predictor = &contiguous_;
   tracked_[indexOf(Way::kPatterns)].predictor = &patterns_;
@@ -107,7 +105,8 @@ const Scores& ThreadReplay::take(const Operation& operation) {
   OperationModel& model = models_.of(number_);
   tracked_[indexOf(Way::kGrammar)].predictor = &model;
   for (std::size_t i = 0; i < tracked_.size(); ++i) {
-    if (operations_ > 0) predict(tracked_[i]);
+    // A model may know from an earlier run how this one begins.
+    if (operations_ > 0 || i == indexOf(Way::kGrammar)) predict(tracked_[i]);
     score(tracked_[i], operation, scores_[i]);
   }
   scoreReadAhead(operation, scores_[indexOf(Way::kReadAhead)]);

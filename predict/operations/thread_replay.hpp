@@ -23,9 +23,9 @@ using Scores = std::array<Score, kWays>;  // by Way
 
 class ThreadReplay {
  public:
-  // Predicts up to so many operations ahead, at most kMostAhead, by a model of its own among those
-  // of the process, which outlive this object.
-  ThreadReplay(std::size_t ahead, ProcessModels& models);
+  // Predicts up to so many operations ahead, at most kMostAhead, by the model of that number among
+  // those of the process, which outlive this object.
+  ThreadReplay(std::size_t ahead, ProcessModels& models, std::size_t number);
 
   // Takes the next operation. The scores of this one alone hold until the next call.
   const Scores& take(const Operation& operation);

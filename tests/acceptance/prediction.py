@@ -172,6 +172,55 @@ def checkThreads(checks, work):
         checks.that(percent(right, placed) >= 95, f"{threads} threads: {right} of {placed} planes")
 
 
+BUILD_ID_NOTE = b"\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0"
+
+
+def copyUpdated(source, target):
+    """The module with another build id, as one that was built anew from other sources has."""
+    with open(source, "rb") as file:
+        content = bytearray(file.read())
+    at = content.index(BUILD_ID_NOTE) + len(BUILD_ID_NOTE)
+    for i in range(at, at + 20):
+        content[i] ^= 0xFF
+    with open(target, "wb") as file:
+        file.write(content)
+
+
+def checkEarlierRun(checks, work):
+    """The next run is predicted from its first operation on, in another directory and with modules
+    at other addresses; contexts that go through a module which was updated are learnt anew."""
+    names = [f"libcallstack_plugin_{letter}.so" for letter in "ab"]
+    runs = []
+    for number, updated in enumerate(([], [], [names[1]])):
+        run = os.path.join(work, f"earlier-{number}")
+        os.mkdir(run)
+        for name in names:
+            copy = copyUpdated if name in updated else shutil.copy
+            copy(os.path.join(os.path.dirname(program("c_callstack")), name),
+                 os.path.join(run, name))
+        command = [program("c_callstack"), "plugins", os.path.join(run, "data"),
+                   *(os.path.join(run, name) for name in names)]
+        runs.append(f"{run}.trace")
+        done = trace(runs[-1], command, options=["--callstack"], cwd=run)
+        checks.equal(done.status, 0, f"run {number}: {done}")
+    anew = predicted(runs[1])["total"]["whole_run"]["grammar"]
+    again = predicted(runs[1], "--learn-from", runs[0])
+    own = again["total"]["whole_run"]["grammar"]
+    print(f"an earlier run: {own['whole_right']} of {own['operations']} operations, without it "
+          f"{anew['whole_right']}", flush=True)
+    checks.equal(own["whole_right"], own["operations"], "after an earlier run: all are predicted")
+    checks.that(anew["whole_right"] < anew["operations"] * 0.8, "without it they are not")
+    learnt = again["learnt_from"]
+    checks.equal(learnt["contexts_again"], learnt["contexts"], "contexts of the earlier run")
+    checks.equal(learnt["updated"], [], "no module was updated")
+    learnt = predicted(runs[2], "--learn-from", runs[0])["learnt_from"]
+    checks.equal([os.path.basename(one["path"]) for one in learnt["updated"]], [names[1]],
+                 "the module that was updated")
+    gone = learnt["contexts"] - learnt["contexts_again"]
+    checks.that(gone > 0, "contexts went through it")
+    checks.equal(learnt["updated"][0]["contexts"], gone, "those, and no others, are new")
+
+
 def checkBad(checks, work):
     def refused(status, sentence, *words):
         done = predict(*words)
@@ -186,6 +235,9 @@ def checkBad(checks, work):
     good = os.path.join(work, "known-append.trace")
     refused(1, f"{good}: none of its 1502 operations on files is selected", good, "--path",
             "*/none")
+    other = os.path.join(work, "earlier-0.trace")
+    refused(1, f"{other}: it is a run of c_callstack, and {good} one of c_patterns: what one "
+            "application has taught says nothing of another", good, "--learn-from", other)
     checks.equal(predict(good, "--ahead", "0").status, 2, "--ahead 0: exit status")
     checks.equal(predict(good, "--ahead", "65").status, 2, "--ahead 65: exit status")
     damaged = os.path.join(work, "damaged.trace")
@@ -210,6 +262,8 @@ def main():
             checkChoice(checks, work)
         with checks.case("threads"):
             checkThreads(checks, work)
+        with checks.case("earlier run"):
+            checkEarlierRun(checks, work)
         with checks.case("bad input"):
             checkBad(checks, work)
         for case in CASES:

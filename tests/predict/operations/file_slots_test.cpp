@@ -68,5 +68,28 @@ TEST(FileSlots, OtherNamesAreOtherFamilies) {
   EXPECT_EQ(slots.nameOf(slots.familyOf(b)), "/b.1");
 }
 
+TEST(FileSlots, ALaterRunGoesOnWithTheSlotsOfAnEarlierOne) {
+  event::PathTable paths;
+  FileSlots slots(paths);
+  const Slot log = slots.opened(paths.idOf("/run7/log"));
+  const Slot first = slots.opened(paths.idOf("/run7/part.0"));
+  const Slot second = slots.opened(paths.idOf("/run7/part.1"));
+  const Slot other_log = slots.opened(paths.idOf("/other/log"));
+
+  event::PathTable later_paths;
+  FileSlots later(later_paths);
+  later.goOnWith(slots.kept());
+  const Slot added = later.opened(later_paths.idOf("/new/notes"));
+  EXPECT_GT(added, other_log);
+  EXPECT_EQ(later.opened(later_paths.idOf("/run9/log")), log);  // "/run#/log"
+  EXPECT_EQ(later.opened(later_paths.idOf("/moved/log")), other_log);
+  EXPECT_EQ(later.opened(later_paths.idOf("/moved/log2")), added + 1);
+  // A family that has moved, and has more files open than before.
+  EXPECT_EQ(later.opened(later_paths.idOf("/moved/part.3")), first);
+  EXPECT_EQ(later.opened(later_paths.idOf("/moved/part.4")), second);
+  EXPECT_EQ(later.opened(later_paths.idOf("/moved/part.5")), added + 2);
+  EXPECT_EQ(later.nameOf(later.familyOf(first)), "/moved/part.#");
+}
+
 }  // namespace
 }  // namespace omnio::predict

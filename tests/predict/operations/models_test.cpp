@@ -31,7 +31,7 @@ Operation transferOf(std::uint64_t context, Slot slot, std::int64_t offset, std:
 Scores replayed(std::size_t count, const std::function<Operation(std::size_t)>& operation,
                 std::size_t from = 0) {
   ProcessModels models;
-  ThreadReplay replay(8, models);
+  ThreadReplay replay(8, models, models.add());
   Scores sum;
   for (std::size_t i = 0; i < count; ++i) {
     const Scores& one = replay.take(operation(i));

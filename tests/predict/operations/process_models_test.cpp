@@ -96,7 +96,7 @@ TEST(ProcessModels, RegularThreadsKeepTheirModelsBesideIrregularOnes) {
     ProcessModels models;
     std::vector<std::unique_ptr<ThreadReplay>> replays;
     for (std::size_t thread = 0; thread < threads; ++thread) {
-      replays.push_back(std::make_unique<ThreadReplay>(1, models));
+      replays.push_back(std::make_unique<ThreadReplay>(1, models, models.add()));
     }
     Score regular_score;
     const std::size_t turns = 600;
