@@ -88,6 +88,13 @@ void putWholeness(JsonWriter& json, const Report& report) {
     json.put("stalled_ns", w.stalled_ns);
     json.put("stacks_not_kept", w.stacks_not_kept);
     json.put("processes_with_short_stacks", w.processes_with_short_stacks);
+    json.list("stacks_break_off", w.stack_breaks, [&](const tracefile::StackBreak& at) {
+      json.object([&] {
+        json.put("module", base::printable(at.module));
+        json.put("why", base::safeText(at.why));
+        json.put("processes", at.processes);
+      });
+    });
     json.put("events_missing", w.events_missing);
     json.put("events_missing_at_least", w.at_least);
     const auto moved = [&json](std::string_view name, const wire::MovedBytes& bytes) {

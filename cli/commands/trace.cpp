@@ -275,7 +275,8 @@ constexpr base::Word<wire::SettingType> kPlaceholders[] = {
     {wire::SettingType::kFlavour, "auto|serial|openmp|mpi|hybrid"},
     {wire::SettingType::kSignal, "SIGNAL"},
     {wire::SettingType::kSize, "SIZE"},
-    {wire::SettingType::kWhenSlow, "wait|drop"}};
+    {wire::SettingType::kWhenSlow, "wait|drop"},
+    {wire::SettingType::kModules, "NAMES"}};
 
 // The words that a placeholder names.
 std::vector<std::string> wordsOf(wire::SettingType type) {

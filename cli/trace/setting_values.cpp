@@ -64,6 +64,7 @@ std::string complaintAbout(const Setting& setting, const std::string& word) {
   switch (setting.type) {
     case SettingType::kPath:
     case SettingType::kPatterns:
+    case SettingType::kModules:
       return word.find('\0') == std::string::npos ? std::string() : complain("contains a NUL byte");
     case SettingType::kFlavour:
       if (std::find(kFlavours.begin(), kFlavours.end(), word) != kFlavours.end()) return {};
@@ -83,7 +84,7 @@ std::string complaintAbout(const Setting& setting, const std::string& word) {
       return complain("is neither wait nor drop");
     case SettingType::kFrames:
       if (wire::parseFrames(word)) return {};
-      return complain(fmt::format("is not a number of frames: use yes, no, or 0 to {}",
+      return complain(fmt::format("is not a number of frames: use yes, no, auto, or 0 to {}",
                                   wire::kMostStackFrames));
   }
   return {};

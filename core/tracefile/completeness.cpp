@@ -518,6 +518,7 @@ Wholeness assess(const Trace& trace) {
     result.at_least = true;
   }
   checkSpawned(trace, result);
+  result.stack_breaks = stackBreaksOf(trace);
   result.settled = result.reasons.empty();
   for (const EndedProcess& process : trace.ended()) {
     if (process.has_log) continue;
@@ -568,6 +569,15 @@ std::vector<std::string> missingStackSentences(const Wholeness& wholeness) {
         "the call stacks of {} have one frame from some moment on, since the tracer could not tell "
         "more frames from other data",
         base::counted(processes, "process", "processes")));
+  }
+  constexpr std::size_t kMost = 4;
+  const std::size_t breaks = wholeness.stack_breaks.size();
+  for (std::size_t i = 0; i < std::min(breaks, kMost); ++i) {
+    sentences.push_back(wholeness.stack_breaks[i].sentence());
+  }
+  if (breaks > kMost) {
+    sentences.push_back(fmt::format("and so in {} more, which `omnio stats --json` has",
+                                    base::counted(breaks - kMost, "file", "files")));
   }
   return sentences;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/tracefile/moved_bytes.hpp"
+#include "core/tracefile/stack_breaks.hpp"
 #include "core/tracefile/trace.hpp"
 
 namespace omnio::tracefile {
@@ -58,6 +59,7 @@ struct Wholeness {
   // processes whose stacks have one frame from some moment on.
   std::uint64_t stacks_not_kept = 0;
   std::uint64_t processes_with_short_stacks = 0;
+  std::vector<StackBreak> stack_breaks;
   // What the processes moved, as far as they and the kernel tell: by recorded calls and by others.
   SeenBytes bytes;
   std::vector<LeftOut> left_out;

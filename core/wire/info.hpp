@@ -100,6 +100,9 @@ inline constexpr char kModulePrefix[] = "module.";
 inline constexpr char kStacksLost[] = "stacks_not_kept";
 // Why stacks have the return address alone from some moment on; not there: they do not.
 inline constexpr char kStacksShortened[] = "stacks_shortened";
+// "stacks_break_off.N": why stacks go no further than the module of that number, though they were
+// to; 0: code in no file.
+inline constexpr char kStackBreakPrefix[] = "stacks_break_off.";
 // "yes" in the log of a killed process, put there by who collected it: a thread was between two
 // calls when it ended, or inside of one that no event tells of (wire::CallState).
 inline constexpr char kEndedBetweenCalls[] = "ended_between_calls";

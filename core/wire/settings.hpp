@@ -28,6 +28,7 @@ enum class SettingId : std::uint8_t {
   kLibraryDirectory,
   kExplain,
   kCallstack,
+  kCallstackThrough,
 };
 
 enum class SettingType : std::uint8_t {
@@ -38,7 +39,8 @@ enum class SettingType : std::uint8_t {
   kSignal,
   kSize,
   kWhenSlow,  // one of two words
-  kFrames,    // how many frames of a call stack, or the words of a switch
+  kFrames,    // how many frames of a call stack, "auto", or the words of a switch
+  kModules,   // names of modules, isWalkedThrough()
 };
 
 struct Setting {
@@ -78,8 +80,14 @@ inline constexpr Setting kSettings[] = {
     {SettingId::kExplain, SettingType::kSwitch, false, "--explain", "OMNIO_EXPLAIN", "no",
      "Say at the end which flavour each process turned out to be, and why"},
     {SettingId::kCallstack, SettingType::kFrames, true, "--callstack", "OMNIO_CALLSTACK", "no",
-     "Record where each call was made: the call stack, by frame pointers, or at least the return "
-     "address; at most DEPTH frames (default: no; without DEPTH: 8)"},
+     "Record where each call was made: the call stack, at most DEPTH frames, or with auto as far "
+     "as "
+     "the fourth that belongs to no I/O library (default: no; without DEPTH: 8)"},
+    {SettingId::kCallstackThrough, SettingType::kModules, true, "--callstack-through",
+     "OMNIO_CALLSTACK_THROUGH", "default",
+     "Which files --callstack=auto takes for I/O libraries: NAME,... with * and ?; the word "
+     "default "
+     "stands for HDF5, NetCDF, PnetCDF, MPI, ADIOS and the languages' own"},
 };
 
 constexpr const Setting& settingOf(SettingId id) { return kSettings[static_cast<std::size_t>(id)]; }
@@ -145,9 +153,14 @@ constexpr std::optional<bool> parseSwitch(std::string_view text) {
 inline constexpr std::uint32_t kMostStackFrames = 64;
 inline constexpr std::uint32_t kUsualStackFrames = 8;
 
-// How many frames: a number up to kMostStackFrames, or "yes" (the usual number) or "no" (none) as
-// parseSwitch() has them.
+// As many as it takes to have kAutoCallers that belong to no I/O library.
+inline constexpr std::uint32_t kAutoStackFrames = kMostStackFrames + 1;
+inline constexpr std::uint32_t kAutoCallers = 4;
+
+// How many frames: a number up to kMostStackFrames, "auto" (kAutoStackFrames), or "yes" (the usual
+// number) or "no" (none) as parseSwitch() has them.
 constexpr std::optional<std::uint32_t> parseFrames(std::string_view text) {
+  if (text == "auto") return kAutoStackFrames;
   if (const auto number = parseDigits(text)) {
     if (*number > kMostStackFrames) return {};
     return static_cast<std::uint32_t>(*number);
@@ -155,6 +168,50 @@ constexpr std::optional<std::uint32_t> parseFrames(std::string_view text) {
   const std::optional<bool> is_on = parseSwitch(text);
   if (!is_on) return {};
   return *is_on ? kUsualStackFrames : 0;
+}
+
+// Files of I/O libraries and of what languages do I/O with: what lies between a call of the system
+// and the code of an application.
+inline constexpr std::string_view kIoLibraries =
+    "libhdf5*,libnetcdf*,libpnetcdf*,libadios*,"
+    "libmpi*,libmpl.so*,libmca_*,mca_*.so,libopen-pal.so*,libopen-rte.so*,libompi*,libpmpi*,"
+    "libgfortran.so*,libstdc++.so*,libc++.so*,libc.so*";
+
+// Whether a file of that name (without folders) belongs to a list: names with commas between them,
+// in which * stands for any characters and ? for one; `default` for kIoLibraries.
+constexpr bool isWalkedThrough(std::string_view list, std::string_view file) {
+  const auto matches = [file](std::string_view pattern) {
+    std::size_t at = 0;
+    std::size_t in_pattern = 0;
+    std::size_t after_star = std::string_view::npos;  // of the last star, where to go on
+    std::size_t taken = 0;                            // by that star
+    while (at < file.size()) {
+      if (in_pattern < pattern.size() && pattern[in_pattern] == '*') {
+        after_star = ++in_pattern;
+        taken = at;
+      } else if (in_pattern < pattern.size() &&
+                 (pattern[in_pattern] == '?' || pattern[in_pattern] == file[at])) {
+        ++in_pattern;
+        ++at;
+      } else if (after_star != std::string_view::npos) {
+        in_pattern = after_star;
+        at = ++taken;
+      } else {
+        return false;
+      }
+    }
+    while (in_pattern < pattern.size() && pattern[in_pattern] == '*') ++in_pattern;
+    return in_pattern == pattern.size();
+  };
+  constexpr std::string_view kDefault = "default";
+  for (std::size_t begin = 0; begin <= list.size();) {
+    std::size_t end = begin;
+    while (end < list.size() && list[end] != ',') ++end;
+    const std::string_view name(list.data() + begin, end - begin);
+    if (name == kDefault ? isWalkedThrough(kIoLibraries, file) : matches(name)) return true;
+    begin = end + 1;
+  }
+  return false;
 }
 
 // The behaviour when the log's device is slow: "wait" (false) or "drop" (true).

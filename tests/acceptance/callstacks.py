@@ -1,7 +1,8 @@
 """Call stacks (omnio trace --callstack): each record that a program writes says where it was written,
 and addr2line says the same of the addresses in the log. With frame pointers the functions around it
-come too; without them, on stacks of another kind, and with rubbish in the frame pointer's register,
-at least the return address is right, and the program does what it does untraced.
+come too, and so they do without where there are unwind tables; without both, on stacks of another kind,
+and with rubbish in the frame pointer's register, at least the return address is right, and the program
+does what it does untraced.
 
   callstacks.py [CASE...]    all cases by default
 """
@@ -130,8 +131,9 @@ def checkOneProgram(checks, work):
     _, by_variable = checkCase(checks, emptyIn(work, "variable"), "c_callstack", "plain",
                                options=(), env=environment(OMNIO_CALLSTACK="2"), whole=False)
     checks.equal({len(framesOf(event)) for event in by_variable}, {2}, "frames by the variable")
-    _, none = checkCase(checks, emptyIn(work, "none"), "c_callstack_frameless", "plain", whole=False)
-    checks.that(len(set(hashesOf(none))) >= 2, "return addresses tell places apart")
+    none, frameless = checkCase(checks, emptyIn(work, "none"), "c_callstack_frameless", "plain")
+    checks.equal(len(set(hashesOf(frameless))), 4, "distinct stacks without frame pointers")
+    checkNoneMissing(checks, "frameless", none)
     off = os.path.join(work, "off.trace")
     trace(off, [program("c_callstack"), "plain", os.path.join(work, "off.data")])
     checks.equal([event for event in readLog(off, "--callstack") if "stack" in event], [],
@@ -143,6 +145,50 @@ def checkOneProgram(checks, work):
     checks.equal(list(readLog(directory, "--callstack")), before, "the log after omnio pack")
     refused = trace(os.path.join(work, "refused.trace"), ["true"], options=("--callstack=65",))
     checks.equal(refused.status, 2, f"--callstack=65: {refused}")
+
+
+def checkAuto(checks, work):
+    """Four frames outside of the files that are walked through, or the whole stack."""
+    for through, wanted in (("default", {4}), ("none", {4}), ("c_callstack", {7, 8})):
+        _, events = checkCase(checks, emptyIn(work, through), "c_callstack", "plain", whole=False,
+                              options=("--callstack=auto", "--callstack-through", through))
+        checks.equal({len(framesOf(event)) for event in events}, wanted, f"frames through {through}")
+
+
+def checkTableless(checks, work):
+    """Code with neither unwind tables nor frame pointers: the trace says that stacks end there."""
+    directory, events = checkCase(checks, work, "c_callstack_tableless", "plain", whole=False)
+    checks.that(len(set(hashesOf(events))) >= 2, "return addresses tell places apart")
+    told = stats(directory)["trace"]["stacks_break_off"]
+    checks.equal([(os.path.basename(at["module"]), at["processes"]) for at in told],
+                 [("c_callstack_tableless", 1)], f"tableless: {told}")
+    text = run([omnio(), "stats", directory]).out
+    checks.that(b"in 1 process call stacks go no further than " in text, f"tableless: {text!r}")
+
+
+def checkHdf5(checks, work):
+    """Through parallel HDF5, which has no frame pointers, and MPI-IO: each write has the place in the
+    program that asked HDF5 for it, and what called that."""
+    built = program("c_hdf5_parallel")
+    if built is None or mpirun(2) is None:
+        checks.skip("c_hdf5_parallel", "no HDF5")
+        return
+    for way in ("ompio", "romio321"):
+        directory = os.path.join(work, f"{way}.trace")
+        file = os.path.join(work, f"{way}.h5")
+        traced = trace(directory, mpirun(2, "--mca", "io", way) + [built, file],
+                       options=("--callstack=auto",), cwd=work)
+        checks.equal(traced.status, 0, f"{way}: {traced}")
+        events = [event for event in readLog(directory, "--callstack") if event.get("file") == file]
+        writes = [event for event in events if event["class"] == "write"]
+        checks.that(len(writes) > 0, f"{way}: writes")
+        NAMES.learn([frame for event in writes for frame in framesOf(event)])
+        wrong = [framesOf(event) for event in writes
+                 if "main" not in [NAMES.of(frame)[0] for frame in framesOf(event)]
+                 or not any("libhdf5" in frame for frame in framesOf(event))]
+        checks.that(not wrong, f"{way}: {len(wrong)} of {len(writes)} writes do not lead to main: {wrong[:1]}")
+        told = stats(directory)["trace"]["stacks_break_off"]
+        checks.equal([at for at in told if "lib" in at["module"]], [], f"{way}: stacks that break off")
 
 
 def emptyIn(work, name):
@@ -400,6 +446,9 @@ def main():
     wanted = sys.argv[1:]
     cases = [
         ("one program", checkOneProgram),
+        ("auto", checkAuto),
+        ("tableless", checkTableless),
+        ("hdf5", checkHdf5),
         ("no_pie", lambda c, w: checkCase(c, w, "c_callstack_no_pie", "plain")),
         ("killed", checkKilled),
         ("plugins", checkPlugins),
@@ -420,9 +469,15 @@ def main():
         cases.append((case, lambda c, w, case=case: checkCase(c, w, "c_callstack", case)))
     for case in ("signals", "rubbish", "coroutines"):
         cases.append((case, lambda c, w, case=case: checkCase(c, w, "c_callstack", case, False)))
-    for case in ("threads", "signals", "rubbish", "coroutines", "deep"):
+    for case in ("threads", "deep"):
+        cases.append((f"frameless {case}", lambda c, w, case=case: checkCase(
+            c, w, "c_callstack_frameless", case)))
+    for case in ("signals", "rubbish", "coroutines"):
         cases.append((f"frameless {case}", lambda c, w, case=case: checkCase(
             c, w, "c_callstack_frameless", case, False)))
+    for case in ("threads", "signals", "rubbish", "coroutines", "deep"):
+        cases.append((f"tableless {case}", lambda c, w, case=case: checkCase(
+            c, w, "c_callstack_tableless", case, False)))
     with WorkDirectory() as work:
         for name, check in cases:
             if wanted and name not in wanted:

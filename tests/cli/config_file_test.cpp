@@ -60,7 +60,7 @@ TEST_F(ConfigFile, IsRefusedWithTheLine) {
   const std::string options =
       "the options are output, flavour, exclude, include, start-stopped, toggle-signal, "
       "max-log-size, when-slow, system-clock, ring-directory, library-directory, explain, "
-      "callstack";
+      "callstack, callstack-through";
   EXPECT_EQ(read("\nmax-log-sise = 1"), "line 2: unknown option \"max-log-sise\"; " + options);
   EXPECT_EQ(
       read("max-log-size = -1"),

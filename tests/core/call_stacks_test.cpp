@@ -243,7 +243,11 @@ TEST(CallStacks, SentencesSayHowManyAreMissing) {
     const std::uint64_t token = test::kToken + process;
     auto facts = test::usualFacts(static_cast<int>(process), 3);
     if (process > 0) facts["stacks_not_kept"] = "1000";
-    if (process == 2) facts["stacks_shortened"] = "too many places have no frame pointer";
+    if (process == 2) facts["stacks_shortened"] = "its calls come from too many places";
+    facts["module.3"] = "7f0000000000 - /lib/libx.so";
+    if (process > 0) facts["stacks_break_off.3"] = "it has no unwind table";
+    if (process == 1) facts["stacks_break_off.0"] = "it has no frame pointers";
+    if (process == 1) facts["stacks_break_off.4"] = "it has no unwind table";
     test::ContainerBuilder(token, 4711 + process)
         .facts(facts)
         .ended(0)
@@ -257,7 +261,12 @@ TEST(CallStacks, SentencesSayHowManyAreMissing) {
       "the call stacks of 2000 calls are missing, since the tracer had no room for more or could "
       "not look at them in time",
       "the call stacks of 1 process have one frame from some moment on, since the tracer could not "
-      "tell more frames from other data"};
+      "tell more frames from other data",
+      "in 2 processes call stacks go no further than /lib/libx.so, since it has no unwind table",
+      "in 1 process call stacks go no further than code that the program made while it ran, since "
+      "it has no frame pointers",
+      "in 1 process call stacks go no further than a file that the trace does not name, since it "
+      "has no unwind table"};
   EXPECT_EQ(tracefile::missingStackSentences(wholeness), wanted);
   EXPECT_TRUE(tracefile::missingStackSentences({}).empty());
 }

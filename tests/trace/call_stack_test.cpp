@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <random>
 #include <set>
@@ -11,6 +12,7 @@
 
 #include "core/wire/settings.hpp"
 #include "trace/runtime/stack/frame_walk.hpp"
+#include "trace/runtime/stack/rule_cache.hpp"
 #include "trace/runtime/stack/stack_table.hpp"
 #include "trace/runtime/stack/untold_facts.hpp"
 
@@ -22,6 +24,26 @@ constexpr std::uintptr_t kOwnBytes = 0x1000;
 constexpr std::uintptr_t kCode = 0x400000;  // of the application
 
 using Addresses = std::vector<std::uintptr_t>;
+
+using Kind = UnwindRule::Kind;
+
+// The rules of a walk: frame pointers, but for the places that have others.
+struct Rules {
+  std::map<RuleKey, UnwindRule> known{};
+  UnwindRule otherwise = UnwindRule::of(Kind::kFramePointer);
+
+  static std::uint32_t version() { return 0; }
+  UnwindRule find(RuleKey key) const {
+    const auto found = known.find(key);
+    return found == known.end() ? otherwise : found->second;
+  }
+};
+
+// The CFA is so far above the stack pointer.
+UnwindRule aboveStack(std::int64_t cfa, std::int64_t frame_pointer = 0) {
+  return UnwindRule::of(
+      UnwindRule::Places{.cfa = cfa, .return_address = -8, .frame_pointer = frame_pointer});
+}
 
 // A stack between two pages that cannot be touched: a walk that leaves it ends the test.
 class Stack {
@@ -46,18 +68,23 @@ class Stack {
   }
 
   Addresses walk(std::size_t from, std::uint32_t depth = 16, std::uintptr_t base = 0,
-                 std::uintptr_t ends_at = 0) const {
-    return walkIn(bounds(), from, depth, base, ends_at);
+                 const Rules& rules = {}) const {
+    return walkIn(bounds(), from, {.depth = depth}, base, rules);
   }
-  Addresses walkIn(StackBounds bounds, std::size_t from, std::uint32_t depth = 16,
-                   std::uintptr_t base = 0, std::uintptr_t ends_at = 0) const {
-    Walked walked;
-    walkFrames(
-        at(from), base, depth, bounds, {.begin = kOwnCode, .bytes = kOwnBytes},
-        [ends_at](std::uintptr_t address) { return address == ends_at; }, walked);
-    EXPECT_NE(walked.hash, 0U);
+  Addresses walkIn(StackBounds bounds, std::size_t from, WalkLimits limits = {.depth = 16},
+                   std::uintptr_t base = 0, const Rules& rules = {}) const {
+    const Walked walked = walkedIn(bounds, from, limits, base, rules);
     return {walked.addresses, walked.addresses + walked.count};
   }
+  Walked walkedIn(StackBounds bounds, std::size_t from, WalkLimits limits, std::uintptr_t base,
+                  const Rules& rules) const {
+    Walked walked;
+    walkFrames(at(from), base, limits, bounds, {.begin = kOwnCode, .bytes = kOwnBytes}, rules,
+               walked);
+    EXPECT_NE(walked.hash, 0U);
+    return walked;
+  }
+  std::uintptr_t& word(std::size_t where) { return *reinterpret_cast<std::uintptr_t*>(at(where)); }
 
   static constexpr std::size_t kPage = 4096;
   static constexpr std::size_t kBytes = 4 * kPage;
@@ -98,7 +125,10 @@ TEST(FrameWalk, WithoutKnownBoundsHasTheReturnAddressAlone) {
   stack.frame(0, stack.at(64), kOwnCode + 8);
   stack.frame(64, stack.at(128), kCode + 1);
   stack.frame(128, 0, kCode + 2);
-  EXPECT_EQ(stack.walkIn({}, 0), Addresses{kCode + 1});
+  const Walked walked = stack.walkedIn({}, 0, {.depth = 16}, 0, {});
+  EXPECT_EQ(walked.count, 1U);
+  EXPECT_EQ(walked.addresses[0], kCode + 1);
+  EXPECT_EQ(walked.end, WalkEnd::kOffStack);
 }
 
 TEST(FrameWalk, ReadsNothingThatIsNoFrameOfThisStack) {
@@ -117,24 +147,46 @@ TEST(FrameWalk, ReadsNothingThatIsNoFrameOfThisStack) {
   EXPECT_EQ(stack.walk(64), (Addresses{kCode + 1, kCode + 2}));
 }
 
-TEST(FrameWalk, SurvivesAnyContentOfTheStack) {
+UnwindRule anyRule(std::mt19937_64& random) {
+  if (random() % 4 == 0) return UnwindRule::of(static_cast<Kind>(random() % 7));
+  const auto distance = [&random](int most) {
+    return (static_cast<std::int64_t>(random() % 64) - 32) * most;
+  };
+  return UnwindRule::of(
+      UnwindRule::Places{.is_stored = random() % 4 == 0,
+                         .is_from_frame_pointer = random() % 2 == 0,
+                         .cfa = random() % 16 == 0 ? distance(1 << 20) : 8 + distance(8),
+                         .return_address = -8,
+                         .frame_pointer = random() % 16 == 0 ? distance(1 << 12) : distance(8),
+                         .frame_pointer_is_from_itself = random() % 8 == 0,
+                         .frame_pointer_is_lost = random() % 8 == 0});
+}
+
+TEST(FrameWalk, SurvivesAnyContentOfTheStackWithAnyRules) {
   Stack stack;
   std::mt19937_64 random(1);
   auto* const words = reinterpret_cast<std::uintptr_t*>(stack.at(0));
+  std::map<std::uint32_t, int> counts;
   for (int turn = 0; turn < 2000; ++turn) {
     for (std::size_t i = 0; i < Stack::kBytes / sizeof *words; ++i) {
       // Mostly what points into the stack or near it.
       const std::uintptr_t near = stack.at(random() % (Stack::kBytes + 64)) - 32;
       words[i] = random() % 8 == 0 ? random() : near & ~(random() % 16);
     }
+    Rules rules;
+    if (turn % 2 == 0) rules.otherwise = anyRule(random);
+    for (std::size_t i = 0; i < 512; ++i) {
+      rules.known[words[random() % 2048]] = anyRule(random);
+      rules.known[words[random() % 2048] | kInterrupted] = anyRule(random);
+    }
     const std::size_t from = random() % (Stack::kBytes / 16) * 16;
     const std::uintptr_t base = random() % 2 == 0 ? 0 : words[random() % 512];
-    Walked walked;
-    walkFrames(
-        stack.at(from), base, 64, stack.bounds(), {}, [](std::uintptr_t) { return false; }, walked);
+    const Walked walked = stack.walkedIn(stack.bounds(), from, {.depth = 64}, base, rules);
     ASSERT_GE(walked.count, 1U);
     ASSERT_LE(walked.count, 64U);
+    ++counts[walked.count];
   }
+  EXPECT_GT(counts.size(), 5U);
 }
 
 TEST(FrameWalk, EndsWhereNoFramePointerIsKnownToBe) {
@@ -142,7 +194,149 @@ TEST(FrameWalk, EndsWhereNoFramePointerIsKnownToBe) {
   stack.frame(0, stack.at(64), kCode + 1);
   stack.frame(64, stack.at(128), kCode + 2);
   stack.frame(128, 0, kCode + 3);
-  EXPECT_EQ(stack.walk(0, 16, 0, kCode + 2), (Addresses{kCode + 1, kCode + 2}));
+  const Rules rules{.known = {{kCode + 2, UnwindRule::of(Kind::kNoFrame)}}};
+  const Walked walked = stack.walkedIn(stack.bounds(), 0, {.depth = 16}, 0, rules);
+  EXPECT_EQ(walked.count, 2U);
+  EXPECT_EQ(walked.end, WalkEnd::kBrokenOff);
+  EXPECT_EQ(walked.key, kCode + 2);
+}
+
+#if defined(__x86_64__)
+TEST(FrameWalk, FollowsTheRulesOfCodeWithoutFramePointers) {
+  Stack stack;
+  // A wrapper of the tracer's, called by a function of 64 bytes, called by one of 128 that keeps
+  // the frame pointer's register, called by one that has a frame pointer.
+  stack.frame(0, 0x1234, kCode + 1);
+  stack.word(16 + 64 - 8) = kCode + 2;
+  stack.word(80 + 128 - 8) = kCode + 3;
+  stack.word(80 + 128 - 40) = stack.at(512);
+  stack.frame(512, 0x4321, kCode + 4);
+  const UnwindRule framed = UnwindRule::of(UnwindRule::Places{
+      .is_from_frame_pointer = true, .cfa = 16, .return_address = -8, .frame_pointer = -16});
+  Rules rules{.known = {{kCode + 1, aboveStack(64)},
+                        {kCode + 2, aboveStack(128, -40)},
+                        {kCode + 3, framed},
+                        {kCode + 4, UnwindRule::of(Kind::kOutermost)}}};
+  const Walked walked = stack.walkedIn(stack.bounds(), 0, {.depth = 16}, 0, rules);
+  EXPECT_EQ(Addresses(walked.addresses, walked.addresses + walked.count),
+            (Addresses{kCode + 1, kCode + 2, kCode + 3, kCode + 4}));
+  EXPECT_EQ(walked.end, WalkEnd::kOutermost);
+  EXPECT_EQ(walked.by, kCode + 4);
+  // A place without a rule, and one whose rule leads off the stack or downwards.
+  rules.known[kCode + 3] = UnwindRule();
+  const Walked unlearnt = stack.walkedIn(stack.bounds(), 0, {.depth = 16}, 0, rules);
+  EXPECT_EQ(unlearnt.end, WalkEnd::kUnlearnt);
+  EXPECT_EQ(unlearnt.key, kCode + 3);
+  EXPECT_EQ(unlearnt.by, kCode + 2);
+  for (const std::int64_t cfa : {std::int64_t{0}, std::int64_t{-8}, std::int64_t{1} << 20}) {
+    rules.known[kCode + 3] = aboveStack(cfa);
+    const Walked broken = stack.walkedIn(stack.bounds(), 0, {.depth = 16}, 0, rules);
+    EXPECT_EQ(broken.count, 3U);
+    EXPECT_EQ(broken.end, WalkEnd::kBrokenOff);
+    EXPECT_EQ(broken.key, kCode + 3);
+  }
+}
+
+// What GCC makes of a function that aligns its stack anew: the CFA is kept below the frame pointer,
+// which is saved where it points to itself.
+TEST(FrameWalk, FollowsARealignedStack) {
+  Stack stack;
+  stack.frame(0, stack.at(256), kCode + 1);
+  stack.word(256) = 0x5555;
+  stack.word(256 - 8) = stack.at(320);  // the CFA
+  stack.word(320 - 8) = kCode + 2;
+  const UnwindRule realigned =
+      UnwindRule::of(UnwindRule::Places{.is_stored = true,
+                                        .is_from_frame_pointer = true,
+                                        .cfa = -8,
+                                        .return_address = -8,
+                                        .frame_pointer_is_from_itself = true});
+  Rules rules{.known = {{kCode + 1, realigned}, {kCode + 2, UnwindRule::of(Kind::kOutermost)}}};
+  EXPECT_EQ(stack.walk(0, 16, 0, rules), (Addresses{kCode + 1, kCode + 2}));
+}
+
+TEST(FrameWalk, GoesOnWhereASignalInterrupted) {
+  Stack stack;
+  stack.frame(0, 0, kCode + 1);  // the handler
+  stack.word(16 + 32 - 8) = kCode + 2;
+  auto& context = *reinterpret_cast<ucontext_t*>(stack.at(48));
+  context.uc_mcontext.gregs[REG_RIP] = kCode + 3;
+  context.uc_mcontext.gregs[REG_RSP] = static_cast<greg_t>(stack.at(4096));
+  context.uc_mcontext.gregs[REG_RBP] = static_cast<greg_t>(stack.at(8192));
+  stack.word(4096 + 24 - 8) = kCode + 4;
+  stack.frame(8192, 0, kCode + 5);
+  Rules rules{.known = {{kCode + 1, aboveStack(32)},
+                        {kCode + 2, UnwindRule::of(Kind::kSignal)},
+                        {(kCode + 3) | kInterrupted, aboveStack(24)}}};
+  EXPECT_EQ(stack.walk(0, 16, 0, rules), (Addresses{kCode + 1, kCode + 2, kCode + 4, kCode + 5}));
+  // On another stack, which nothing is known of.
+  context.uc_mcontext.gregs[REG_RSP] = 0x7000;
+  EXPECT_EQ(stack.walk(0, 16, 0, rules), (Addresses{kCode + 1, kCode + 2}));
+}
+
+TEST(FrameWalk, CountsCallersOfModulesThatAreNotWalkedThrough) {
+  Stack stack;
+  for (std::size_t i = 0; i < 40; ++i) stack.word(16 + i * 32 - 8) = kCode + i;
+  Rules rules;
+  for (std::size_t i = 0; i < 40; ++i) {
+    rules.known[kCode + i] = aboveStack(32).through(i < 20 || i == 22);
+  }
+  stack.frame(0, 0, kCode);
+  const auto depth = [&](WalkLimits limits) {
+    const Walked walked = stack.walkedIn(stack.bounds(), 0, limits, 0, rules);
+    EXPECT_EQ(walked.end, WalkEnd::kWhole);
+    return walked.count;
+  };
+  EXPECT_EQ(depth({.depth = 64, .callers = 4}), 25U);
+  EXPECT_EQ(depth({.depth = 64, .callers = 1}), 21U);
+  EXPECT_EQ(depth({.depth = 10, .callers = 4}), 10U);
+  EXPECT_EQ(depth({.depth = 30, .callers = 0}), 30U);
+}
+#endif
+
+TEST(UnwindRule, KeepsWhatItIsMadeOf) {
+  std::mt19937_64 random(1);
+  for (int turn = 0; turn < 20000; ++turn) {
+    const auto signedBits = [&random](unsigned bits) {
+      return (static_cast<std::int64_t>(random()) >> (64 - bits)) * 8;
+    };
+    const UnwindRule::Places places{.is_stored = random() % 2 == 0,
+                                    .is_from_frame_pointer = random() % 2 == 0,
+                                    .cfa = signedBits(24),
+                                    .return_address = -8 * (1 + static_cast<int>(random() % 4095)),
+                                    .frame_pointer = signedBits(20),
+                                    .frame_pointer_is_from_itself = random() % 2 == 0,
+                                    .frame_pointer_is_lost = random() % 2 == 0};
+    const bool is_through = random() % 2 == 0;
+    const UnwindRule rule = UnwindRule::of(places).through(is_through);
+    ASSERT_TRUE(rule);
+    ASSERT_EQ(rule.kind(), places.is_stored ? Kind::kStoredCfa : Kind::kCfa);
+    ASSERT_EQ(rule.isPlain(), !places.is_stored);
+    ASSERT_EQ(rule.isThrough(), is_through);
+    ASSERT_EQ(rule.isFromFramePointer(), places.is_from_frame_pointer);
+    ASSERT_EQ(rule.cfa(), places.cfa);
+    ASSERT_EQ(rule.returnAddress(), places.return_address);
+    ASSERT_EQ(rule.framePointer(), places.frame_pointer);
+    ASSERT_EQ(rule.framePointerIsFromItself(), places.frame_pointer_is_from_itself);
+    ASSERT_EQ(rule.framePointerIsLost(), places.frame_pointer_is_lost);
+  }
+}
+
+TEST(UnwindRule, WhatItHasNoRoomForIsUnusable) {
+  const auto kindOf = [](std::int64_t cfa, std::int64_t back, std::int64_t frame) {
+    return UnwindRule::of(
+               UnwindRule::Places{.cfa = cfa, .return_address = back, .frame_pointer = frame})
+        .kind();
+  };
+  EXPECT_EQ(kindOf(64, -8, -16), Kind::kCfa);
+  EXPECT_EQ(kindOf(12, -8, -16), Kind::kUnusable);
+  EXPECT_EQ(kindOf(std::int64_t{1} << 27, -8, -16), Kind::kUnusable);
+  EXPECT_EQ(kindOf(64, 0, -16), Kind::kUnusable);
+  EXPECT_EQ(kindOf(64, 8, -16), Kind::kUnusable);
+  EXPECT_EQ(kindOf(64, -8 * 4096, -16), Kind::kUnusable);
+  EXPECT_EQ(kindOf(64, -8, -20), Kind::kUnusable);
+  EXPECT_EQ(kindOf(64, -8, -(std::int64_t{1} << 23)), Kind::kUnusable);
+  EXPECT_EQ(kindOf(INT64_MIN, -8, INT64_MIN), Kind::kUnusable);
 }
 
 TEST(FrameWalk, GoesOnAtTheCallAroundALibraryWithoutFramePointers) {
@@ -165,8 +359,7 @@ TEST(FrameWalk, HashesTellStacksApart) {
     stack.frame(0, has_second ? stack.at(64) : 0, first);
     stack.frame(64, 0, second);
     Walked walked;
-    walkFrames(
-        stack.at(0), 0, 16, stack.bounds(), {}, [](std::uintptr_t) { return false; }, walked);
+    walkFrames(stack.at(0), 0, {.depth = 16}, stack.bounds(), {}, Rules(), walked);
     return walked.hash;
   };
   EXPECT_NE(hashOf(1, 2, true), hashOf(2, 1, true));
@@ -365,39 +558,63 @@ TEST(StackTable, WhatWasFoundBeforeItsMemoryWasUsedAgainIsNotCopied) {
   EXPECT_EQ(framesIn(*table.memory, 2), (Frames{{.module = 2, .offset = 2}}));
 }
 
-TEST(AddressSet, HasWhatItTookUntilItIsFull) {
-  const Zeroed<AddressSet<16>> set;
-  EXPECT_TRUE(set->isEmpty());
-  for (std::uintptr_t address = 1; address <= 12; ++address) {
-    EXPECT_FALSE(set->has(address << 50));
-    EXPECT_TRUE(set->add(address << 50));
+TEST(RuleCache, HasWhatItTookUntilItIsFull) {
+  const Zeroed<RuleCache<64>> cache;
+  EXPECT_FALSE(cache->find(5));
+  const auto rule = [](RuleKey key) { return aboveStack(static_cast<std::int64_t>(key) * 8); };
+  for (RuleKey key = 1; key <= 48; ++key) {
+    EXPECT_TRUE(cache->put(key << 40, rule(key)));
+    EXPECT_EQ(cache->find(key << 40), rule(key));
   }
-  EXPECT_FALSE(set->add(99));
-  EXPECT_FALSE(set->has(99));
-  for (std::uintptr_t address = 1; address <= 12; ++address) EXPECT_TRUE(set->has(address << 50));
-  EXPECT_FALSE(set->isEmpty());
+  EXPECT_FALSE(cache->put(99, rule(99)));
+  EXPECT_FALSE(cache->find(99));
+  EXPECT_TRUE(cache->put(RuleKey{7} << 40, rule(70)));  // in its place
+  for (RuleKey key = 1; key <= 48; ++key) {
+    EXPECT_EQ(cache->find(key << 40), rule(key == 7 ? 70 : key));
+  }
 }
 
-TEST(AddressSet, HasWhatWasNotRemoved) {
-  const Zeroed<AddressSet<16>> set;
-  std::set<std::uintptr_t> wanted;
+TEST(RuleCache, TakesFewPlacesThatSignalsInterrupted) {
+  using Cache = RuleCache<64>;
+  const Zeroed<Cache> cache;
+  for (RuleKey key = 1; key <= Cache::kMostInterrupted; ++key) {
+    EXPECT_FALSE(cache->find(key | kInterrupted));
+    EXPECT_TRUE(cache->put(key | kInterrupted, aboveStack(8)));
+  }
+  EXPECT_FALSE(cache->put(100 | kInterrupted, aboveStack(8)));
+  EXPECT_EQ(cache->find(100 | kInterrupted).kind(), Kind::kOutermost);
+  EXPECT_FALSE(cache->find(100));
+  cache->removeIf([](std::uintptr_t address) { return address == 1; });
+  EXPECT_FALSE(cache->find(100 | kInterrupted));
+  EXPECT_TRUE(cache->put(100 | kInterrupted, aboveStack(16)));
+  EXPECT_EQ(cache->find(100 | kInterrupted), aboveStack(16));
+}
+
+TEST(RuleCache, HasWhatWasNotRemoved) {
+  const Zeroed<RuleCache<16>> cache;
+  std::map<RuleKey, UnwindRule> wanted;
   std::mt19937_64 random(1);
-  constexpr std::uintptr_t kMost = 40;
+  constexpr RuleKey kMost = 40;
   for (int turn = 0; turn < 20000; ++turn) {
     if (random() % 4 == 0) {
       const std::uintptr_t begin = 1 + random() % kMost;
       const auto isGone = [begin](std::uintptr_t address) {
         return address >= begin && address < begin + 5;
       };
-      set->removeIf(isGone);
-      std::erase_if(wanted, isGone);
+      const std::uint32_t version = cache->version();
+      const auto removed =
+          std::erase_if(wanted, [&](const auto& entry) { return isGone(entry.first); });
+      cache->removeIf(isGone);
+      ASSERT_EQ(cache->version(), version + (removed > 0 ? 2 : 0));
     } else {
-      const std::uintptr_t address = 1 + random() % kMost;
-      if (set->add(address)) wanted.insert(address);
+      const RuleKey key = 1 + random() % kMost;
+      const UnwindRule rule = aboveStack(static_cast<std::int64_t>(random() % 1000) * 8);
+      if (cache->put(key, rule)) wanted[key] = rule;
     }
-    ASSERT_EQ(set->isEmpty(), wanted.empty());
-    for (std::uintptr_t address = 1; address <= kMost + 5; ++address) {
-      ASSERT_EQ(set->has(address), wanted.contains(address)) << turn << ' ' << address;
+    for (RuleKey key = 1; key <= kMost + 5; ++key) {
+      const auto found = wanted.find(key);
+      ASSERT_EQ(cache->find(key), found == wanted.end() ? UnwindRule() : found->second)
+          << turn << ' ' << key;
     }
   }
   EXPECT_FALSE(wanted.empty());
@@ -459,9 +676,32 @@ TEST(FramesSetting, IsANumberOrAWord) {
   EXPECT_EQ(wire::parseFrames("0"), 0U);
   EXPECT_EQ(wire::parseFrames("1"), 1U);
   EXPECT_EQ(wire::parseFrames("64"), 64U);
+  EXPECT_EQ(wire::parseFrames("auto"), wire::kAutoStackFrames);
   for (const char* word : {"65", "-1", "all", "8 ", "99999999999999999999"}) {
     EXPECT_EQ(wire::parseFrames(word), std::nullopt) << word;
   }
+}
+
+TEST(ModulesSetting, IsAListOfFileNames) {
+  const auto isThrough = wire::isWalkedThrough;
+  for (const char* file :
+       {"libhdf5_serial.so.103", "libhdf5_openmpi_hl.so.100", "libnetcdf.so.19", "libnetcdff.so.7",
+        "libpnetcdf.so.4", "libmpi.so.40", "libmpi_mpifh.so.40", "libmpich.so.12",
+        "mca_io_ompio.so", "libmca_common_ompio.so.41", "libopen-pal.so.40", "libgfortran.so.5",
+        "libstdc++.so.6", "libc.so.6", "libadios2_core.so.2.9"}) {
+    EXPECT_TRUE(isThrough("default", file)) << file;
+    EXPECT_TRUE(isThrough("mine,default", file)) << file;
+    EXPECT_FALSE(isThrough("mine", file)) << file;
+    EXPECT_FALSE(isThrough("", file)) << file;
+  }
+  for (const char* file :
+       {"app", "libcurl.so.4", "libm.so.6", "myhdf5", "mca_tool", "python3.11"}) {
+    EXPECT_FALSE(isThrough("default", file)) << file;
+  }
+  EXPECT_TRUE(isThrough("a,lib?.so*,c", "libx.so.1"));
+  EXPECT_FALSE(isThrough("a,lib?.so*,c", "libxy.so.1"));
+  EXPECT_TRUE(isThrough("*a*b", "aaxbab"));
+  EXPECT_FALSE(isThrough("*a*b", "aaxbaa"));
 }
 
 }  // namespace

@@ -91,7 +91,7 @@ Mode start() {
   if (leavesTooLittle()) return Mode::kPassive;
   if (!makeEpochPage()) return Mode::kPassive;
   readSettings(process.settings);
-  callstack_depth.store(process.settings.callstack);
+  beginStacks();
   identifyRun();
   rememberLauncher();
   useKernelClocks();

@@ -15,6 +15,7 @@ using wire::SettingId;
 constexpr std::size_t kMaxPatterns = 16 * 1024;
 char exclude_copy[kMaxPatterns] = {};
 char include_copy[kMaxPatterns] = {};
+char through_copy[kMaxPatterns] = {};
 char refused_copy[512] = {};
 
 const char* variableOf(SettingId id) {
@@ -51,6 +52,10 @@ void readSettings(Settings& settings) {
   Text(settings.directory, sizeof settings.directory).put(getenv(wire::kDirectoryVariable));
   settings.exclude = copied(SettingId::kExclude, exclude_copy);
   settings.include = copied(SettingId::kInclude, include_copy);
+  settings.callstack_through = copied(SettingId::kCallstackThrough, through_copy);
+  if (*settings.callstack_through == '\0') {
+    settings.callstack_through = wire::settingOf(SettingId::kCallstackThrough).fallback;
+  }
   const char* flavour = variableOf(SettingId::kFlavour);
   settings.flavour_is_ours = *flavour == '\0' || strcmp(flavour, "auto") == 0;
   Text refused(refused_copy, sizeof refused_copy);

@@ -18,9 +18,10 @@ struct Settings {
   bool starts_stopped = false;
   bool system_clock = false;
   bool drops_when_slow = false;
-  std::uint32_t callstack = 0;     // frames; 0: none
-  int toggle_signal = 0;           // 0: none
-  std::uint64_t max_log_size = 0;  // bytes; 0: no limit
+  std::uint32_t callstack = 0;         // frames; 0: none; or kAutoStackFrames
+  const char* callstack_through = "";  // a copy
+  int toggle_signal = 0;               // 0: none
+  std::uint64_t max_log_size = 0;      // bytes; 0: no limit
 };
 
 // Whether there is a directory to trace into.

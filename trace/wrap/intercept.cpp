@@ -229,6 +229,7 @@ EventCost measure() {
   cost.event_ps = picosecondsOf(
       [&scratch](std::uint64_t i) { recordOne(scratch, static_cast<std::int64_t>(i) * 8); });
   if (recordsStacks()) {
+    learnStack(thread);
     cost.event_ps += picosecondsOf([](std::uint64_t) { findStack(thread); });
   }
   cost.clock_ps = picosecondsOf([](std::uint64_t) {

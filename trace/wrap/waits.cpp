@@ -14,7 +14,7 @@ namespace omnio::trace {
 namespace {
 
 constexpr std::size_t kObjects = 4096;
-constexpr std::size_t kProbes = 8;
+constexpr std::size_t kWaitProbes = 8;
 SharedObject objects[kObjects];
 // Whether there are any: most programs that lock never wait.
 std::atomic<bool> has_objects{false};
@@ -29,7 +29,7 @@ template <typename Takes>
 SharedObject* lookUp(const void* object, Takes takes) {
   const auto address = reinterpret_cast<std::uintptr_t>(object);
   const std::size_t first = placeOf(address);
-  for (std::size_t i = 0; i < kProbes; ++i) {
+  for (std::size_t i = 0; i < kWaitProbes; ++i) {
     SharedObject& place = objects[(first + i) % kObjects];
     const std::uintptr_t found = place.address.load(std::memory_order_relaxed);
     if (found == address || (found == 0 && takes(place.address, address))) return &place;

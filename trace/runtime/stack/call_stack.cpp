@@ -1,7 +1,5 @@
 #include "trace/runtime/stack/call_stack.hpp"
 
-#include <elf.h>
-
 #include <atomic>
 
 #include "core/wire/info.hpp"
@@ -13,25 +11,30 @@
 #include "trace/runtime/stack/modules.hpp"
 #include "trace/runtime/stack/own_stack.hpp"
 #include "trace/runtime/stack/retry.hpp"
+#include "trace/runtime/stack/rule_cache.hpp"
+#include "trace/runtime/stack/stack_bounds.hpp"
+#include "trace/runtime/stack/stack_claim.hpp"
 #include "trace/runtime/stack/stack_table.hpp"
 #include "trace/runtime/sys/raw_syscall.hpp"
 #include "trace/runtime/sys/resource_limits.hpp"
 #include "trace/runtime/sys/scratch.hpp"
 #include "trace/runtime/sys/waiting.hpp"
 
-// Of the linker: where this library, or this program, begins.
-extern "C" __attribute__((visibility("hidden"))) const Elf64_Ehdr __ehdr_start;
-
 namespace omnio::trace {
 namespace {
 
 struct Stacks {
   StackTable<32768, std::size_t{8} << 20> table;
-  AddressSet<4096> ends;  // return addresses in code without frame pointers
+  RuleCache<16384> rules;
   Modules modules;
   Retry refreshing;
   std::atomic<bool> is_full{false};
   bool has_unknown = false;  // a stack with an address of which it could not be told where it is
+};
+// Where nothing is known yet.
+struct NoRules {
+  static std::uint32_t version() { return 0; }
+  static UnwindRule find(RuleKey) { return UnwindRule(); }
 };
 std::atomic<Stacks*> stacks{nullptr};
 std::atomic<bool> has_untold{false};
@@ -54,152 +57,27 @@ void shorten(Shortened why) {
   callstack_depth.store(1);
 }
 
-// The right to add to them, with signals held. Not given when its holder does not go on: that is
-// waited for once, and only briefly where events are dropped rather than waited for.
-std::atomic<bool> is_claimed{false};
-std::atomic<bool> is_stuck{false};  // it was waited for in vain, and has not been given since
-class StackClaim {
- public:
-  // `waits`: also where events are dropped.
-  explicit StackClaim(bool waits = false) : is_ours_(take(waits)) {}
-  ~StackClaim() {
-    if (is_ours_) is_claimed.store(false, std::memory_order_release);
-  }
-  StackClaim(const StackClaim&) = delete;
-  StackClaim& operator=(const StackClaim&) = delete;
-  explicit operator bool() const { return is_ours_; }
-
- private:
-  static bool take(bool waits) {
-    const auto isTaken = [] { return is_claimed.exchange(true, std::memory_order_acquire); };
-    bool is_ours = !isTaken();
-    if (!is_ours) {
-      const bool drops = LogHelper::dropsEvents();
-      // Where events are dropped, it has not been waited for long.
-      const bool waits_anew = waits && drops;
-      if (is_stuck.load(std::memory_order_relaxed) && !waits_anew) return false;
-      is_ours = drops && !waits ? yieldWhile(isTaken) : waitWhile(isTaken);
-    }
-    is_stuck.store(!is_ours, std::memory_order_relaxed);
-    return is_ours;
-  }
-  template <typename IsBusy>
-  static bool yieldWhile(IsBusy is_busy) {
-    constexpr int kYields = 100;
-    for (int i = 0; i < kYields; ++i) {
-      rawSyscall(SYS_sched_yield);
-      if (!is_busy()) return true;
-    }
-    return false;
-  }
-
-  const HeldSignals held_{};
-  const bool is_ours_;
-};
-
-constexpr std::uintptr_t kStackPage = 4096;
-constexpr std::uintptr_t stackPageOf(std::uintptr_t address) { return address & ~(kStackPage - 1); }
-
-std::atomic<std::uintptr_t> own_bytes_of_code{0};  // from there to the end of the last code
-
-// Looks it up in the library's own headers. (The linker's `etext` would become a symbol that other
-// libraries see.)
-[[gnu::noinline]] std::uintptr_t measureOwnCode() {
-  const auto begin = reinterpret_cast<std::uintptr_t>(&__ehdr_start);
-  const unsigned count = __ehdr_start.e_phnum;
-  const auto* const segments = reinterpret_cast<const Elf64_Phdr*>(begin + __ehdr_start.e_phoff);
-  std::uintptr_t first = 0;  // address of the first segment, as it is linked
-  std::uintptr_t bytes = 0;
-  for (unsigned i = count; i-- > 0;) {
-    const Elf64_Phdr& segment = segments[i];
-    if (segment.p_type == PT_LOAD) first = stackPageOf(segment.p_vaddr);
-  }
-  for (unsigned i = 0; i < count; ++i) {
-    const Elf64_Phdr& segment = segments[i];
-    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
-    bytes = segment.p_vaddr + segment.p_memsz - first;
-  }
-  own_bytes_of_code.store(bytes, std::memory_order_relaxed);
-  return bytes;
-}
-
-[[gnu::always_inline]] inline CodeRange ownCode() {
-  std::uintptr_t bytes = own_bytes_of_code.load(std::memory_order_relaxed);
-  if (bytes == 0) [[unlikely]]
-    bytes = measureOwnCode();
-  return {.begin = reinterpret_cast<std::uintptr_t>(&__ehdr_start), .bytes = bytes};
-}
-
-// Whether the kernel can read the word: a call that fails in one way when it can, and in another
-// when it cannot.
-bool isStackReadable(std::uintptr_t word) {
-  constexpr long kNoSuchAction = -1;
-  return rawSyscall(SYS_rt_sigprocmask, kNoSuchAction, static_cast<long>(word), 0, 8) == -EINVAL;
-}
-
-// Extends the bounds downwards to the page of `here`, as far as pages can be read. Returns whether
-// they go so far.
-bool extendTo(StackBounds& bounds, std::uintptr_t here) {
-  while (bounds.low > stackPageOf(here) && isStackReadable(bounds.low - kStackPage)) {
-    bounds.low -= kStackPage;
-  }
-  return bounds.low <= here;
-}
-
-// The first thread's stack grows. The kernel keeps more than this free below it (256 pages), so
-// that a stack pointer no further down is its own. For one that is, the kernel is asked; on the
-// stack of a coroutine that would be in vain each time.
-void extendFirst(Thread& self, std::uintptr_t here) {
-  constexpr std::uintptr_t kNear = 255 * kStackPage;
-  StackBounds& bounds = self.stack;
-  if (here < bounds.low && bounds.low - here < kNear) {
-    extendTo(bounds, here);
-    return;
-  }
-  const std::uint32_t times = ++self.outside_stack;
-  if ((times & (times - 1)) != 0) return;
-  onOwnStack([&] {
-    const HeldSignals held;
-    const SpareDescriptors spare;
-    if (const StackBounds now = firstStack(); now.holds(here)) bounds = now;
-  });
-}
-
-// Brings `here`, which is in use as a stack, into the bounds if it is on the thread's own stack.
-// Those of all threads but the first lie below their thread-local variables, in one piece of memory
-// with them; below each is a page that cannot be read. So what can be read all the way up to the
-// variables is the thread's stack.
-[[gnu::noinline]] void extendBounds(Thread& self, std::uintptr_t here) {
-  StackBounds& bounds = self.stack;
-  // In a child that another thread than the first has forked, what its parent knew still holds.
-  if (self.is_first || (bounds.high == 0 && self.tid == process.pid)) {
-    self.is_first = true;
-    extendFirst(self, here);
-    return;
-  }
-  const auto top = reinterpret_cast<std::uintptr_t>(&thread);
-  if (here >= top || self.is_whole_stack) return;
-  if (bounds.high == 0) {
-    bounds = {.low = stackPageOf(top) + kStackPage, .high = top & ~(kFrameAlignment - 1)};
-  }
-  self.is_whole_stack = !extendTo(bounds, here);
-}
-
 template <typename Kept>
 [[gnu::always_inline]] inline void walk(Thread& self, const Stacks* known, std::uintptr_t frame,
                                         Kept& out) {
   if (!self.stack.holds(frame)) [[unlikely]]
     extendBounds(self, frame);
-  const bool has_ends = known != nullptr && !known->ends.isEmpty();
   const StackBounds bounds = self.stack.holds(frame) ? self.stack : StackBounds{};
   // A stack pointer above that of the MPI call says that it was left.
   const bool is_inside = self.mpi_frame != 0 && frame < self.mpi_base;
-  walkFrames(
-      frame, is_inside ? self.mpi_base : 0, callstack_depth.load(std::memory_order_relaxed), bounds,
-      ownCode(), [&](std::uintptr_t address) { return has_ends && known->ends.has(address); }, out);
+  const std::uintptr_t next_base = is_inside ? self.mpi_base : 0;
+  const WalkLimits limits{.depth = callstack_depth.load(std::memory_order_relaxed),
+                          .callers = callstack_callers};
+  if (known != nullptr) [[likely]] {
+    walkFrames(frame, next_base, limits, bounds, ownCode(), known->rules, out);
+  } else {
+    walkFrames(frame, next_base, limits, bounds, ownCode(), NoRules(), out);
+  }
 }
 
-enum class Learnt : std::uint8_t { kStack, kEnd, kNothing };
+// What there is after a look at a stack that was not known: its number, more rules by which it has
+// to be walked anew, or nothing. kNoMpiCall: the frame of an MPI call led on, and was none.
+enum class Learnt : std::uint8_t { kStack, kRules, kNoMpiCall, kNothing };
 
 // A signal handler may fork, and leave the child in the middle of a search with other tables. So
 // where a stack was found goes with it.
@@ -208,13 +86,20 @@ struct Search {
   KnownStack stack;
   bool was_new = false;
 
-  void look(const Stacks* known, std::uint64_t hash) {
+  void look(const Stacks* known, const WalkedHash& walked) {
     in = known;
+    stack = {};
     if (mustRefresh()) {
-      stack = {.is_unsure = true};
-    } else {
-      stack = known == nullptr ? KnownStack{} : known->table.find(hash);
+      stack.is_unsure = true;
+    } else if (known != nullptr && walked.end != WalkEnd::kUnlearnt) {
+      stack = known->table.find(walked.hash);
+      if (!isStill(*known, walked)) stack = {.is_unsure = true};
     }
+  }
+
+  // Whether the rules by which the stack was walked were right, and still are.
+  static bool isStill(const Stacks& known, const WalkedHash& walked) {
+    return (walked.version & 1) == 0 && known.rules.version() == walked.version;
   }
 };
 
@@ -224,7 +109,7 @@ bool refresh(Stacks& known) {
   std::uint64_t seen = unloads.load();
   const bool is_told = known.modules.refresh([&known](const Modules::GoneModules& gone) {
     known.table.end([&gone](const wire::StackFrame& frame) { return gone.have(frame); });
-    known.ends.removeIf([&gone](std::uintptr_t address) { return gone.hold(address); });
+    known.rules.removeIf([&gone](std::uintptr_t address) { return gone.hold(address); });
     known.is_full.store(false, std::memory_order_relaxed);
   });
   known.refreshing.note(is_told);
@@ -240,6 +125,49 @@ bool refresh(Stacks& known) {
   return true;
 }
 
+// What led to a place that has no code: it will not do so again.
+Learnt refuse(Stacks& known, RuleKey by) {
+  if (by == kByTheMpiCall) return Learnt::kNoMpiCall;
+  if (by == kByTheCall) return Learnt::kRules;
+  using Kind = UnwindRule::Kind;
+  const UnwindRule was = known.rules.find(by);
+  const Kind kind = was.kind() == Kind::kFramePointer ? Kind::kNoFrame : Kind::kUnusable;
+  known.rules.put(by, UnwindRule::of(kind).through(was.isThrough()));
+  return Learnt::kRules;
+}
+
+// Finds out how the walk goes on from where it ended, which is a place that it came to for the
+// first time.
+Learnt learnRule(Stacks& known, const WalkedHash& walked) {
+  wire::StackFrame place;
+  const Modules::Found where = known.modules.find(addressOf(walked.key), place);
+  if (where == Modules::Found::kNotKnown) {
+    shorten(Shortened::kUnreadable);  // what is a frame cannot be told
+    return Learnt::kRules;
+  }
+  const UnwindRule rule = known.modules.ruleOf(walked.key);
+  // Where the call returns to is known for sure, and where a signal interrupted is told by the
+  // kernel, as far as the rule for that was right.
+  const bool is_code = where == Modules::Found::kExecutable &&
+                       (isInterrupted(walked.key) || walked.by == kByTheCall ||
+                        rule.kind() == UnwindRule::Kind::kSignal || isBehindCall(walked.key));
+  if (!is_code && walked.by != kByTheCall) return refuse(known, walked.by);
+  if (!known.rules.put(walked.key, rule) && !isInterrupted(walked.key)) {
+    shorten(Shortened::kTooManyPlaces);
+  }
+  return Learnt::kRules;
+}
+
+// Says for which module a stack is shorter than it was to be.
+void noteBreak(Stacks& known, RuleKey key) {
+  if (ownCode().holds(addressOf(key))) return;
+  const UnwindRule::Kind kind = known.rules.find(key).kind();
+  const bool has_table =
+      kind != UnwindRule::Kind::kFramePointer && kind != UnwindRule::Kind::kNoFrame;
+  known.modules.noteBreak(key, has_table ? "its unwind table could not be followed"
+                                         : "it has no unwind table and no frame pointers");
+}
+
 Learnt learnUnderClaim(const Walked& walked, Search& found) {
   const StackClaim claim;
   if (!claim) return Learnt::kNothing;
@@ -251,7 +179,16 @@ Learnt learnUnderClaim(const Walked& walked, Search& found) {
     stacks.store(known, std::memory_order_release);
   }
   // What the call's own stack lies in cannot be unloaded from here on.
-  if (mustRefresh() && !refresh(*known)) return Learnt::kNothing;
+  if (mustRefresh()) {
+    if (!refresh(*known)) return Learnt::kNothing;
+    return Learnt::kRules;
+  }
+  if (!Search::isStill(*known, walked)) return Learnt::kRules;
+  if (walked.end == WalkEnd::kUnlearnt) {
+    const Learnt learnt = learnRule(*known, walked);
+    if (!known->modules.untold().isEmpty()) has_untold.store(true, std::memory_order_relaxed);
+    return learnt;
+  }
   found.in = known;
   found.stack = known->table.find(walked.hash);  // another thread may have been quicker
   if (found.stack) return Learnt::kStack;
@@ -259,27 +196,24 @@ Learnt learnUnderClaim(const Walked& walked, Search& found) {
   for (std::uint32_t i = 0; i < walked.count; ++i) {
     const std::uintptr_t address = walked.addresses[i];
     const Modules::Found where = known->modules.find(address, frames[i]);
-    if (!known->modules.untold().isEmpty()) has_untold.store(true, std::memory_order_relaxed);
-    const bool is_known = where != Modules::Found::kNotKnown;
-    if (!is_known) shorten(Shortened::kUnreadable);  // what is a frame cannot be told
-    if (i == 0) {                                    // where the call returns to is known for sure
-      known->has_unknown |= !is_known;
-      continue;
+    if (where == Modules::Found::kNotKnown) {
+      shorten(Shortened::kUnreadable);
+      known->has_unknown |= i == 0;
+      if (i > 0) return Learnt::kRules;
     }
-    const bool is_frame = where == Modules::Found::kExecutable && isBehindCall(address);
-    if (is_frame) continue;
-    if (is_known && !known->ends.add(walked.addresses[i - 1])) {
-      shorten(Shortened::kTooManyPlaces);
-    }
-    return Learnt::kEnd;
+    // The others have rules, and so were looked at.
+    const bool is_last = i > 0 && i + 1 == walked.count && walked.end == WalkEnd::kWhole;
+    const bool is_frame = where != Modules::Found::kNot && (!is_last || isBehindCall(address));
+    if (i > 0 && !is_frame) return refuse(*known, walked.by);
   }
+  if (walked.end == WalkEnd::kBrokenOff) noteBreak(*known, walked.key);
+  if (!known->modules.untold().isEmpty()) has_untold.store(true, std::memory_order_relaxed);
   found.stack = known->table.add(walked.hash, frames, walked.count);
   if (!found.stack) known->is_full.store(true, std::memory_order_relaxed);
   return found.stack ? Learnt::kStack : Learnt::kNothing;
 }
 
-// Looks at a stack that is not known. Where what was taken for a frame is not one, that is noted,
-// and the stack has to be walked anew (kEnd).
+// Looks at a stack that is not known.
 [[gnu::noinline]] Learnt learn(const Walked& walked, Search& found) {
   const Learnt learnt = learnUnderClaim(walked, found);
   if (!has_untold.load(std::memory_order_relaxed)) return learnt;
@@ -300,6 +234,7 @@ Learnt learnUnderClaim(const Walked& walked, Search& found) {
 bool isInVain(const Stacks* known, const Walked& walked, const KnownStack& sought) {
   if (known == nullptr) return false;
   if (mustRefresh()) return !known->refreshing.isDue();
+  if (walked.end == WalkEnd::kUnlearnt) return false;
   return !sought.is_unsure && known->is_full.load(std::memory_order_relaxed) &&
          !known->table.hasOver(walked.hash);
 }
@@ -308,29 +243,22 @@ bool isInVain(const Stacks* known, const Walked& walked, const KnownStack& sough
 [[gnu::noinline]] Search searchClosely(Thread& self, std::uintptr_t frame) {
   Walked walked;
   Search result;
-  const Stacks* known = stacks.load(std::memory_order_acquire);
-  walk(self, known, frame, walked);
-  result.look(known, walked.hash);
-  while (!result.stack) [[unlikely]] {
-      const bool is_in_vain = isInVain(known, walked, result.stack);
-      result.was_new |= !is_in_vain;
-      const Learnt learnt = is_in_vain ? Learnt::kNothing : learn(walked, result);
-      if (learnt == Learnt::kNothing) {
-        lost.fetch_add(1, std::memory_order_relaxed);
-        break;
-      }
-      if (learnt == Learnt::kEnd) {
-        const std::uint64_t before = walked.hash;
-        known = stacks.load(std::memory_order_acquire);
-        walk(self, known, frame, walked);
-        if (walked.hash == before) {
-          // The frame of an MPI call led on, and was none: an exception has left the call.
-          self.mpi_base = 0;
-          walk(self, known, frame, walked);
-        }
-        result.look(known, walked.hash);
-      }
+  while (true) {
+    const Stacks* const known = stacks.load(std::memory_order_acquire);
+    walk(self, known, frame, walked);
+    result.look(known, walked);
+    if (result.stack) break;
+    const bool is_in_vain = isInVain(known, walked, result.stack);
+    result.was_new |= !is_in_vain;
+    const Learnt learnt = is_in_vain ? Learnt::kNothing : learn(walked, result);
+    if (learnt == Learnt::kStack) break;
+    if (learnt == Learnt::kNothing) {
+      lost.fetch_add(1, std::memory_order_relaxed);
+      break;
     }
+    // An exception has left the MPI call.
+    if (learnt == Learnt::kNoMpiCall) self.mpi_base = 0;
+  }
   return result;
 }
 
@@ -339,7 +267,7 @@ bool isInVain(const Stacks* known, const Walked& walked, const KnownStack& sough
   Search result;
   const Stacks* known = stacks.load(std::memory_order_acquire);
   walk(self, known, frame, walked);
-  result.look(known, walked.hash);
+  result.look(known, walked);
   if (!result.stack) [[unlikely]]
     onOwnStack([&] { result = searchClosely(self, frame); });
   return result;
@@ -390,12 +318,26 @@ bool isDefined(const Ring& ring, const KnownStack& stack) {
   return found.was_new;
 }
 
+void learnStack(Thread& self) {
+  const std::uintptr_t frame = ownFrame();
+  onOwnStack([&] {
+    Walked walked;
+    Search found;
+    Learnt learnt = Learnt::kRules;
+    while (learnt == Learnt::kRules) {
+      walk(self, stacks.load(std::memory_order_acquire), frame, walked);
+      if (walked.end != WalkEnd::kUnlearnt) return;
+      learnt = learnUnderClaim(walked, found);
+    }
+  });
+}
+
 [[gnu::noinline]] void findStack(Thread& self) {
   WalkedHash walked;
   const Stacks* const known = stacks.load(std::memory_order_acquire);
   walk(self, known, ownFrame(), walked);
   Search found;
-  found.look(known, walked.hash);
+  found.look(known, walked);
   asm volatile("" : : "r"(found.stack.number), "r"(walked.hash) : "memory");
 }
 
@@ -459,6 +401,13 @@ void tellModules(bool is_last) {
   }
 }
 
+void beginStacks() {
+  const std::uint32_t frames = process.settings.callstack;
+  const bool is_auto = frames == wire::kAutoStackFrames;
+  callstack_callers = is_auto ? wire::kAutoCallers : 0;
+  callstack_depth.store(is_auto ? wire::kMostStackFrames : frames);
+}
+
 void forgetStacks(bool is_in_use) {
   Stacks* const known = stacks.exchange(nullptr);
   if (known != nullptr && !is_in_use) unmap(known, sizeof *known);
@@ -468,12 +417,11 @@ void forgetStacks(bool is_in_use) {
   unloads.store(0);
   lost.store(0);
   told_lost.store(0);
-  is_claimed.store(false);
-  is_stuck.store(false);
+  StackClaim::forget();
   // What its parent could not find out, the child may.
   shortened.store(Shortened::kNo);
   told_shortened.store(Shortened::kNo);
-  callstack_depth.store(process.settings.callstack);
+  beginStacks();
 }
 
 void tellLostStacks(bool is_last) {
@@ -488,7 +436,7 @@ void tellLostStacks(bool is_last) {
   const bool is_told =
       appendFact(wire::info::kStacksShortened, why == Shortened::kUnreadable
                                                    ? "which files its code is in could not be read"
-                                                   : "too many places have no frame pointer");
+                                                   : "its calls come from too many places");
   if (is_told) told_shortened.store(why);
 }
 

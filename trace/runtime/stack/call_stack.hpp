@@ -1,9 +1,10 @@
 // The call stack of each event (`omnio trace --callstack`).
 //
-// With each event the stack is walked by frame pointers, and found by a hash of its addresses: no
-// lock, no system call. A stack that is seen for the first time is looked at closely: which modules
-// its addresses lie in, and whether there is a call before each of them. A place behind which no
-// frame was found is remembered, and the walk ends there from then on.
+// With each event the stack is walked, by rules that say for each return address how to get to the
+// caller's (frame_walk.hpp), and found by a hash of its addresses: no lock, no system call. A place
+// that is seen for the first time is looked at closely: its rule is made of the unwind table of the
+// module that it lies in, and there has to be a call before it. What led to a place where there is
+// none is given up.
 #pragma once
 
 #include <atomic>
@@ -16,13 +17,20 @@ struct Thread;
 
 // How many frames an event has at most; 0: stacks are not recorded.
 inline constinit std::atomic<std::uint32_t> callstack_depth{0};
+// And of modules that are not walked through (--callstack=auto); 0: any number.
+inline constinit std::uint32_t callstack_callers = 0;
 inline bool recordsStacks() { return callstack_depth.load(std::memory_order_relaxed) != 0; }
+
+// Takes both from the settings.
+void beginStacks();
 
 // Writes what says which stack the ring's next event has: that of the call that the application
 // makes right now. The ring's reserve has room for it. Returns whether it took long, since the
 // stack was new.
 bool putStack(Ring& ring, Thread& self);
 
+// Makes the rules of the stack that the thread has right now known.
+void learnStack(Thread& self);
 // What putStack() does for an event with a known stack, for measuring what it costs.
 void findStack(Thread& self);
 

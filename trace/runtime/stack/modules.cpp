@@ -7,8 +7,10 @@
 
 #include "core/wire/checksum.hpp"
 #include "core/wire/info.hpp"
+#include "core/wire/settings.hpp"
 #include "trace/runtime/process.hpp"
 #include "trace/runtime/sys/own_clone.hpp"
+#include "trace/runtime/sys/own_memory.hpp"
 #include "trace/runtime/sys/raw_syscall.hpp"
 #include "trace/runtime/sys/scratch.hpp"
 #include "trace/runtime/sys/text.hpp"
@@ -22,6 +24,7 @@ struct ElfFacts {
   std::uint64_t load = 0;
   unsigned char id[kIdBytes] = {};
   std::size_t id_bytes = 0;
+  FrameIndex index;
 };
 
 namespace {
@@ -78,20 +81,6 @@ Mapping parse(const char* at, const char* end) {
   return mapping;
 }
 
-// "/proc/self/NAME", also for a child that lends its descriptors, which is another process.
-long openOwn(const char* name) {
-  char path[64];
-  Text text(path, sizeof path);
-  text.put("/proc/");
-  if (isInOwnTable()) {
-    text.putNumber(process.pid);
-  } else {
-    text.put("self");
-  }
-  text.putByte('/').put(name);
-  return rawSyscall(SYS_openat, AT_FDCWD, address(path), O_RDONLY | O_CLOEXEC);
-}
-
 // Calls `take(mapping)` for each mapping, by address, until it returns false. Returns whether they
 // could be read.
 template <typename Take>
@@ -130,26 +119,6 @@ bool forEachMapping(Take take) {
   });
   return result == 0;
 }
-
-// The process's own memory, read without the risk that it is not there.
-class OwnMemory {
- public:
-  OwnMemory() : fd_(openOwn("mem")) {}
-  OwnMemory(const OwnMemory&) = delete;
-  OwnMemory& operator=(const OwnMemory&) = delete;
-  ~OwnMemory() {
-    if (fd_ >= 0) rawSyscall(SYS_close, fd_);
-  }
-
-  long error() const { return fd_ < 0 ? fd_ : 0; }
-  bool read(std::uintptr_t from, void* to, std::size_t bytes) const {
-    return rawSyscall(SYS_pread64, fd_, address(to), static_cast<long>(bytes),
-                      static_cast<long>(from)) == static_cast<long>(bytes);
-  }
-
- private:
-  const long fd_;
-};
 
 void takeBuildId(const OwnMemory& memory, std::uint64_t from, std::uint64_t bytes,
                  ElfFacts& facts) {
@@ -193,10 +162,14 @@ void readElf(std::uintptr_t first, ElfFacts& facts) {
       constexpr std::uint64_t kPage = 4096;
       facts.load = first - (segment.p_vaddr & ~(kPage - 1));
     }
-    for (unsigned i = 0; i < head.e_phnum && facts.id_bytes == 0; ++i) {
+    for (unsigned i = 0; i < head.e_phnum; ++i) {
       if (!memory.read(first + head.e_phoff + i * sizeof segment, &segment, sizeof segment)) break;
-      if (segment.p_type != PT_NOTE) continue;
-      takeBuildId(memory, facts.load + segment.p_vaddr, segment.p_filesz, facts);
+      const std::uintptr_t begin = facts.load + segment.p_vaddr;
+      if (segment.p_type == PT_NOTE && facts.id_bytes == 0) {
+        takeBuildId(memory, begin, segment.p_filesz, facts);
+      } else if (segment.p_type == PT_GNU_EH_FRAME) {
+        facts.index = {.begin = begin, .bytes = segment.p_filesz};
+      }
     }
     return 0;
   });
@@ -257,7 +230,9 @@ const Modules::Module* Modules::add(const Module& module, const ElfFacts& facts,
     number = ++last_number_;
   }
   if (place == &modules_[count_]) ++count_;
+  const bool is_break_told = number != 0 && place->number == number && place->is_break_told;
   *place = module;
+  place->is_break_told = is_break_told;
   place->identity = identity;
   place->number = number;
   return place;
@@ -286,11 +261,15 @@ Modules::Found Modules::find(std::uintptr_t address, wire::StackFrame& frame) {
   });
   if (!is_told) return Found::kNotKnown;
   if (found.end == 0 || !found.is_executable) return Found::kNot;
-  Module module{
-      .begin = found.begin, .end = found.end, .device = found.device, .inode = found.inode};
+  Module module;
+  module.begin = found.begin;
+  module.end = found.end;
+  module.device = found.device;
+  module.inode = found.inode;
   // The kernel's own page has a name; code that the program made while it ran has none.
   constexpr std::string_view kVdso = "[vdso]";
-  ElfFacts facts{.load = found.begin - found.offset};
+  ElfFacts facts;
+  facts.load = found.begin - found.offset;
   std::string_view name;
   if (found.inode != 0 || path.words() == kVdso) {
     readElf(found.inode == 0 ? found.begin : first.isOf(found) ? first.begin : 0, facts);
@@ -299,8 +278,40 @@ Modules::Found Modules::find(std::uintptr_t address, wire::StackFrame& frame) {
     constexpr std::string_view kDeleted = " (deleted)";
     if (name.ends_with(kDeleted)) name.remove_suffix(kDeleted.size());
   }
+  module.index = facts.index;
+  module.is_through =
+      !name.empty() && wire::isWalkedThrough(process.settings.callstack_through, fileName(name));
   const Module* const added = add(module, facts, name);
   return added == nullptr ? Found::kNotKnown : at(*added);
+}
+
+UnwindRule Modules::ruleOf(RuleKey key) const {
+  const std::uintptr_t address = addressOf(key);
+  const Module* const module = known(address);
+  UnwindRule rule = UnwindRule::of(UnwindRule::Kind::kFramePointer);
+  if (module == nullptr) return rule;
+  withDescriptor([&]() -> long {
+    const OwnMemory memory;
+    if (memory.error() != 0) return memory.error();
+    const std::uintptr_t code = isInterrupted(key) ? address : address - 1;
+    rule = findInFrameTable(memory, module->index, code).rule();
+    if (rule.kind() == UnwindRule::Kind::kFramePointer && isSignalReturn(memory, address)) {
+      rule = UnwindRule::of(UnwindRule::Kind::kSignal);
+    }
+    return 0;
+  });
+  return rule.through(module->is_through);
+}
+
+void Modules::noteBreak(RuleKey key, std::string_view why) {
+  Module* const module = const_cast<Module*>(known(addressOf(key)));
+  // What the program makes while it runs has no path, and is told of once.
+  bool& is_told = module == nullptr || module->number == 0 ? is_break_told_ : module->is_break_told;
+  if (is_told) return;
+  char name[32];
+  Text fact(name, sizeof name);
+  fact.put(wire::info::kStackBreakPrefix).putNumber(module == nullptr ? 0 : module->number);
+  is_told = untold_.add(fact.words(), why);
 }
 
 bool Modules::markThose(bool* is_there) const {

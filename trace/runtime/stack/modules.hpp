@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "core/wire/call_stack.hpp"
+#include "trace/runtime/stack/frame_table.hpp"
 #include "trace/runtime/stack/frame_walk.hpp"
 #include "trace/runtime/stack/untold_facts.hpp"
 
@@ -30,6 +31,12 @@ class Modules {
 
   // Whether one that is there holds the address.
   bool have(std::uintptr_t address) const { return known(address) != nullptr; }
+
+  // How the walk gets on from a place in a module that find() has found: by the module's unwind
+  // table, or by the frame pointer where it has none.
+  UnwindRule ruleOf(RuleKey key) const;
+  // Tells the log, once for each module, why a stack went no further than there.
+  void noteBreak(RuleKey key, std::string_view why);
 
   // Some may have been unloaded: looks which are no longer where they were. When there are any,
   // calls `gone(gone_modules)`. False when the kernel does not tell.
@@ -62,6 +69,9 @@ class Modules {
     std::uint64_t identity = 0;  // of build id and path; 0: it has no build id
     std::uint32_t number = 0;    // 0: the mapping belongs to no file
     bool is_gone = false;
+    bool is_through = false;  // --callstack=auto does not count its frames
+    bool is_break_told = false;
+    FrameIndex index;
 
     bool holds(std::uintptr_t address) const { return address - begin < end - begin; }
   };
@@ -104,6 +114,7 @@ class Modules {
   std::uint32_t count_ = 0;
   std::uint32_t last_number_ = 0;
   Untold untold_;
+  bool is_break_told_ = false;  // of code in no file
   // For a refresh(): the stack of a signal handler may be too small for them.
   bool is_there_[kMost];
   std::uint16_t gone_[kMost];
