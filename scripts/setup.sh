@@ -19,7 +19,8 @@ build=(g++ cmake ninja-build pkg-config git python3
 # A browser for the report page; what drives it follows below.
 # Real programs that a small Debian lacks; Java and h5py are tested where they are installed.
 tests=(gfortran strace iproute2 e2fsprogs xfsprogs clang-format python3-jsonschema
-       hdf5-tools fio protobuf-compiler rsync sqlite3 zstd fuse3 libfuse3-dev
+       hdf5-tools libhdf5-dev libnetcdf-dev
+       fio protobuf-compiler rsync sqlite3 zstd fuse3 libfuse3-dev
        glusterfs-server glusterfs-client
        chromium
        zsh fish bash-completion man-db mandoc
