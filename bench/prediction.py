@@ -18,7 +18,7 @@ from runs import BUILD
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, os.pardir, "tests", "acceptance"))
 
-WAYS = ("grammar", "same_as_last", "contiguous", "patterns", "read_ahead")
+WAYS = ("grammar", "same_as_last", "contiguous", "same_distance", "patterns", "read_ahead")
 
 
 def share(part, whole):
@@ -76,9 +76,9 @@ def main():
                 first.append(row("", "after the first period", after))
             second.append(costs(case.name, document))
     print("| program | part | operations | offsets right (%): grammar | same as last | "
-          "contiguous | patterns | read-ahead | hit ratio (%): grammar | same as last | contiguous | patterns | "
-          "read-ahead | grammar, next 8 |")
-    print("|---|---|" + "---:|" * 12)
+          "contiguous | same distance | patterns | read-ahead | hit ratio (%): grammar | same as last | "
+          "contiguous | same distance | patterns | read-ahead | grammar, next 8 |")
+    print("|---|---|" + "---:|" * 14)
     print("\n".join(first))
     print("\n| program | contexts (%) | whole (%) | sizes (%) | E_size | symbols | stops growing | "
           "KiB | us an update |")

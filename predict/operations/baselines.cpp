@@ -7,16 +7,21 @@
 namespace omnio::predict {
 namespace {
 
-constexpr base::Word<Way> kNames[] = {{Way::kGrammar, "grammar"},
-                                      {Way::kSameAsLast, "same_as_last"},
-                                      {Way::kContiguous, "contiguous"},
-                                      {Way::kPatterns, "patterns"},
-                                      {Way::kReadAhead, "read_ahead"}};
-constexpr base::Word<Way> kTitles[] = {{Way::kGrammar, "grammar"},
-                                       {Way::kSameAsLast, "same as last"},
-                                       {Way::kContiguous, "contiguous"},
-                                       {Way::kPatterns, "access patterns"},
-                                       {Way::kReadAhead, "kernel's read-ahead"}};
+constexpr base::Word<Way> kNames[] = {
+    {Way::kGrammar, "grammar"},       {Way::kSameAsLast, "same_as_last"},
+    {Way::kContiguous, "contiguous"}, {Way::kSameDistance, "same_distance"},
+    {Way::kPatterns, "patterns"},     {Way::kReadAhead, "read_ahead"}};
+constexpr base::Word<Way> kTitles[] = {
+    {Way::kGrammar, "grammar"},          {Way::kSameAsLast, "same as last"},
+    {Way::kContiguous, "contiguous"},    {Way::kSameDistance, "same distance"},
+    {Way::kPatterns, "access patterns"}, {Way::kReadAhead, "kernel's read-ahead"}};
+
+// Of more than so many, drops those that were not used for longest.
+template <typename Map>
+void keepLatest(Map& map, std::size_t most, std::uint64_t count) {
+  if (map.size() <= most) return;
+  std::erase_if(map, [&](const auto& entry) { return entry.second.used + most / 2 < count; });
+}
 
 }  // namespace
 
@@ -27,14 +32,23 @@ void Repeat::take(const Operation& operation) {
   last_ = operation;
   FilePlace& place = places_[operation.slot];
   place.used = ++count_;
-  if (operation.kind == Kind::kOpen) {
-    place.open(operation.file);
-  } else if (operation.has_offset) {
-    place.transfer(operation.file, operation.offset, operation.bytes);
+  if (operation.kind == Kind::kOpen || operation.empties || place.file != operation.file) {
+    place.open(operation.file, operation.empties);
   }
-  if (places_.size() <= kMostPlaces) return;
-  std::erase_if(places_,
-                [&](const auto& entry) { return entry.second.used + kMostPlaces / 2 < count_; });
+  if (operation.has_offset) {
+    if (way_ == Way::kSameDistance) {
+      distances_[operation.context] = {.distance = operation.offset - place.end, .used = count_};
+      keepLatest(distances_, kMostPlaces, count_);
+    }
+    constexpr bool kLearnsHoles = false;
+    place.transfer(operation.file, operation.offset, operation.bytes, kLearnsHoles);
+  }
+  keepLatest(places_, kMostPlaces, count_);
+}
+
+std::int64_t Repeat::distanceOf(std::uint64_t context) const {
+  const auto known = distances_.find(context);
+  return known == distances_.end() ? 0 : known->second.distance;
 }
 
 std::vector<Predicted> Repeat::path(std::size_t count) const {
@@ -44,11 +58,10 @@ std::vector<Predicted> Repeat::path(std::size_t count) const {
                 .kind = last_->kind,
                 .bytes = last_->bytes,
                 .segment = segmentOf(*last_)};
+  const std::int64_t step = way_ == Way::kSameAsLast ? 0 : one.bytes + distanceOf(last_->context);
   while (all.size() < count) {
-    if (goes_on_) {
-      one.segment.begin += one.bytes;
-      one.segment.end += one.bytes;
-    }
+    one.segment.begin += step;
+    one.segment.end += step;
     all.push_back(one);
   }
   return all;
@@ -66,8 +79,10 @@ std::optional<std::int64_t> Repeat::sizeOf(const Operation& operation) const {
 
 std::optional<std::int64_t> Repeat::offsetOf(const Operation& operation) const {
   const FilePlace* const place = placeOf(operation);
-  if (!goes_on_) return place == nullptr ? std::nullopt : std::optional(place->offset);
-  return place == nullptr ? 0 : place->end;
+  if (way_ == Way::kSameAsLast) {
+    return place == nullptr ? std::nullopt : std::optional(place->offset);
+  }
+  return (place == nullptr ? 0 : place->end) + distanceOf(operation.context);
 }
 
 void Patterns::take(const Operation& operation) {
@@ -77,9 +92,7 @@ void Patterns::take(const Operation& operation) {
   if (file.file != operation.file) file = {.file = operation.file, .patterns = {}};
   file.used = ++count_;
   file.patterns.add(operation.offset, static_cast<std::uint64_t>(operation.bytes));
-  if (files_.size() <= kMostFiles) return;
-  std::erase_if(files_,
-                [&](const auto& entry) { return entry.second.used + kMostFiles / 2 < count_; });
+  keepLatest(files_, kMostFiles, count_);
 }
 
 std::vector<Predicted> Patterns::path(std::size_t count) const {

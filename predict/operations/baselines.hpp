@@ -8,19 +8,20 @@
 #include <vector>
 
 #include "core/pattern/access/access_patterns.hpp"
-#include "predict/operations/offset_model.hpp"
+#include "predict/operations/file_place.hpp"
 #include "predict/operations/operation.hpp"
 #include "predict/operations/predictor.hpp"
 
 namespace omnio::predict {
 
-// The last operation comes again: the same bytes of the same file (kSameAsLast), or as many bytes
-// behind them (kContiguous). Once the file of an operation is known, this holds of the last
-// transfer in that file; after an open a contiguous one begins at 0.
+// The last operation comes again: the same bytes of the same file (kSameAsLast), as many bytes
+// behind them (kContiguous), or as many bytes that are as far from these as they were in the last
+// operation of the same context (kSameDistance). Once the file and the context of an operation are
+// known, this holds of the last transfer in that file; after an open the last two count from 0.
 class Repeat final : public Predictor {
  public:
-  // kSameAsLast or kContiguous.
-  explicit Repeat(Way way) : goes_on_(way == Way::kContiguous) {}
+  // kSameAsLast, kContiguous or kSameDistance.
+  explicit Repeat(Way way) : way_(way) {}
 
   void take(const Operation& operation) override;
   std::vector<Predicted> next() const override { return path(1); }
@@ -33,13 +34,20 @@ class Repeat final : public Predictor {
  private:
   std::vector<Predicted> path(std::size_t count) const;
 
-  // Files that are remembered: those that were used last.
+  // Files, and contexts, that are remembered: those that were used last.
   static constexpr std::size_t kMostPlaces = 4096;
   const FilePlace* placeOf(const Operation& operation) const;
+  // 0 where it is not known, and for a contiguous operation.
+  std::int64_t distanceOf(std::uint64_t context) const;
 
-  bool goes_on_;
+  struct Distance {
+    std::int64_t distance = 0;  // from where the one before in the file ended
+    std::uint64_t used = 0;
+  };
+  Way way_;
   std::optional<Operation> last_;
   std::unordered_map<Slot, FilePlace> places_;
+  std::unordered_map<std::uint64_t, Distance> distances_;  // by context: of kSameDistance
   std::uint64_t count_ = 0;
 };
 

@@ -23,6 +23,8 @@ struct Operation {
   event::FileId file = event::kNoFile;
   std::uint64_t session = 0;  // of a transfer: the open file description, by a number in the rank
   Kind kind = Kind::kOpen;
+  bool empties = false;     // the file was empty when it came, or after an open: O_TRUNC, ftruncate
+  bool has_stack = false;   // the context tells where in the program it was made
   bool has_size = false;    // of a transfer: the trace tells how many bytes it moved
   bool has_offset = false;  // of a transfer: the trace tells where
   std::int64_t offset = 0;

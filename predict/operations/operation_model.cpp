@@ -35,21 +35,42 @@ void OperationModel::take(const Operation& operation) {
     gaps.expected = gaps.moments.count() == 0 ? gap : (gaps.expected + gap) / 2;
     gaps.moments.add(gap);
   }
+  const std::int64_t expected_bytes = context.sizes.next();
   if (operation.has_size) context.sizes.take(operation.bytes);
-  if (operation.kind == Kind::kOpen) {
-    place.open(operation.file);
-  } else if (operation.has_offset) {
-    // Another file of the family that was not seen to be opened.
-    if (place.file != operation.file) place.open(operation.file);
-    transition.offsets.take(place, operation.offset);
-    place.transfer(operation.file, operation.offset, operation.bytes);
+  parts_bytes_ -= place.holes.memoryBytes();
+  // Another file of the family that was not seen to be opened, or one that was cut to nothing.
+  if (operation.kind == Kind::kOpen || operation.empties || place.file != operation.file) {
+    place.open(operation.file, operation.empties);
   }
+  if (operation.has_offset) {
+    takeOffset(transition, context, place, expected_bytes, operation);
+    context.distance = operation.offset - place.end;
+    context.has_offset = transition.has_offsets = true;
+    place.transfer(operation.file, operation.offset, operation.bytes,
+                   operation.kind == Kind::kWrite);
+  }
+  parts_bytes_ += place.holes.memoryBytes();
   parts_bytes_ += transition.offsets.memoryBytes() + context.sizes.memoryBytes();
   parts_symbols_ += transition.offsets.symbolCount() + context.sizes.symbolCount();
   last_ = operation;
   contexts_sequence_.append(operation.context);
   expected_ = contexts_sequence_.next();
   keepBounds();
+}
+
+void OperationModel::takeOffset(OfTransition& transition, const OfContext& context,
+                                const FilePlace& place, std::int64_t expected_bytes,
+                                const Operation& operation) {
+  const std::int64_t offset = operation.offset;
+  if (!context.has_offset) {
+    new_contexts_.take({.place = place, .bytes = expected_bytes, .distance = new_distance_},
+                       offset);
+    new_distance_ = offset - place.end;
+  }
+  const OffsetModel::Known known = {
+      .place = place, .bytes = expected_bytes, .distance = context.distance};
+  if (context.has_offset && !transition.has_offsets) new_transitions_.take(known, offset);
+  transition.offsets.take(known, offset, operation.bytes, young_transitions_);
 }
 
 Predicted OperationModel::predicted(std::uint64_t context, double weight) const {
@@ -60,10 +81,10 @@ Predicted OperationModel::predicted(std::uint64_t context, double weight) const 
   predicted.segment.slot = known->second.slot;
   if (!transfers(predicted.kind)) return predicted;
   const auto place = places_.find(known->second.slot);
-  const FilePlace at = place == places_.end() ? FilePlace() : place->second;
-  const auto model = transitions_.find(transition(lastContext(), context));
+  static const FilePlace kNew;
+  const FilePlace& at = place == places_.end() ? kNew : place->second;
   predicted.bytes = known->second.sizes.next();
-  predicted.segment.begin = model == transitions_.end() ? at.end : model->second.offsets.next(at);
+  predicted.segment.begin = offsetOf(context, predicted.bytes, at);
   predicted.segment.end = predicted.segment.begin + predicted.bytes;
   return predicted;
 }
@@ -104,6 +125,7 @@ std::vector<Predicted> OperationModel::path(
   std::vector<Predicted> all;
   std::unordered_map<std::uint64_t, SizeModel::Ahead> sizes;
   std::unordered_map<std::uint64_t, OffsetModel::Ahead> offsets;
+  std::unordered_map<std::uint64_t, std::int64_t> distances;
   std::unordered_map<Slot, FilePlace> places;
   const std::uint64_t again = lastContext();
   std::uint64_t before = lastContext();
@@ -124,12 +146,18 @@ std::vector<Predicted> OperationModel::path(
         one.bytes = sizes.try_emplace(context, known->second.sizes).first->second.next();
         const std::uint64_t key = transition(before, context);
         const auto model = transitions_.find(key);
+        const auto distance = distances.try_emplace(context, known->second.distance).first;
+        const OffsetModel::Known at = {
+            .place = place->second, .bytes = one.bytes, .distance = distance->second};
         one.segment.begin =
-            model == transitions_.end()
-                ? place->second.end
-                : offsets.try_emplace(key, model->second.offsets).first->second.next(place->second);
+            model == transitions_.end() || !model->second.has_offsets
+                ? new_transitions_.next(at)
+                : offsets.try_emplace(key, model->second.offsets, young_transitions_)
+                      .first->second.next(at);
         one.segment.end = one.segment.begin + one.bytes;
-        place->second.transfer(place->second.file, one.segment.begin, one.bytes);
+        distance->second = one.segment.begin - place->second.end;
+        place->second.transfer(place->second.file, one.segment.begin, one.bytes,
+                               one.kind == Kind::kWrite);
       }
     }
     all.push_back(one);
@@ -145,11 +173,26 @@ std::optional<std::int64_t> OperationModel::sizeOf(const Operation& operation) c
 }
 
 std::optional<std::int64_t> OperationModel::offsetOf(const Operation& operation) const {
-  const auto place = places_.find(operation.slot);
-  FilePlace at = place == places_.end() ? FilePlace() : place->second;
-  if (at.file != operation.file) at.open(operation.file);
-  const auto model = transitions_.find(transition(lastContext(), operation.context));
-  return model == transitions_.end() ? at.end : model->second.offsets.next(at);
+  static const FilePlace kNew;
+  const auto found = places_.find(operation.slot);
+  const bool is_known = found != places_.end() && found->second.file == operation.file;
+  const FilePlace& place = is_known ? found->second : kNew;
+  const auto known = contexts_.find(operation.context);
+  return offsetOf(operation.context, known == contexts_.end() ? 0 : known->second.sizes.next(),
+                  place);
+}
+
+std::int64_t OperationModel::offsetOf(std::uint64_t context, std::int64_t bytes,
+                                      const FilePlace& place) const {
+  const auto known = contexts_.find(context);
+  if (known == contexts_.end() || !known->second.has_offset) {
+    return new_contexts_.next({.place = place, .bytes = bytes, .distance = new_distance_});
+  }
+  const OffsetModel::Known all = {
+      .place = place, .bytes = bytes, .distance = known->second.distance};
+  const auto model = transitions_.find(transition(lastContext(), context));
+  if (model == transitions_.end() || !model->second.has_offsets) return new_transitions_.next(all);
+  return model->second.offsets.next(all, young_transitions_);
 }
 
 std::optional<double> OperationModel::gapBefore(const Operation& operation) const {
@@ -167,12 +210,18 @@ std::size_t OperationModel::memoryBytes() const {
 
 void OperationModel::beginRun() {
   places_.clear();
+  countParts();
   last_.reset();
   contexts_sequence_.append(kRunBegins);
   expected_ = contexts_sequence_.next();
 }
 
 void OperationModel::keepBounds() {
+  if (memoryBytes() <= kMostBytes) return;
+  bool has_dropped = false;
+  for (auto& [key, part] : contexts_) has_dropped |= part.sizes.dropRepeated();
+  for (auto& [key, part] : transitions_) has_dropped |= part.offsets.dropRepeated();
+  if (has_dropped) countParts();
   if (memoryBytes() > kMostBytes) dropUnused();
 }
 
@@ -187,13 +236,13 @@ void OperationModel::halve() {
     const bool is_large = contexts_sequence_.memoryBytes() > memoryBytes() / 2;
     if (symbols > pattern::StarSequitur::kLeastSymbols && (is_large || !has_parts)) {
       contexts_sequence_.shrink(symbols / 2);
+      expected_ = contexts_sequence_.next();  // which takes memory too
     } else if (has_parts) {
       dropUnused();
     } else {
       break;  // a small grammar stays
     }
   }
-  expected_ = contexts_sequence_.next();
   contexts_.rehash(0);
   transitions_.rehash(0);
   places_.rehash(0);
@@ -226,6 +275,7 @@ void OperationModel::countParts() {
     parts_bytes_ += part.offsets.memoryBytes();
     parts_symbols_ += part.offsets.symbolCount();
   }
+  for (const auto& [key, part] : places_) parts_bytes_ += part.holes.memoryBytes();
 }
 
 }  // namespace omnio::predict

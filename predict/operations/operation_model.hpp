@@ -63,6 +63,8 @@ class OperationModel final : public Predictor {
     Kind kind = Kind::kOpen;
     Slot slot = 0;
     SizeModel sizes;
+    bool has_offset = false;    // one had
+    std::int64_t distance = 0;  // of the last one, from where the one before in the file ended
     std::uint64_t used = 0;
   };
   // Between the end of an operation and the begin of the next one, ns.
@@ -72,6 +74,7 @@ class OperationModel final : public Predictor {
   };
   struct OfTransition {
     OffsetModel offsets;
+    bool has_offsets = false;
     Gaps gaps;
     std::uint64_t used = 0;
   };
@@ -89,6 +92,10 @@ class OperationModel final : public Predictor {
   // The contexts that may come next, with weights: no more than kMostExpected.
   std::vector<pattern::GrammarPredictor::Expected> expectedContexts() const;
   Predicted predicted(std::uint64_t context, double weight) const;
+  // Of an operation of this context: where it is, if its size and the place in its file are these.
+  std::int64_t offsetOf(std::uint64_t context, std::int64_t bytes, const FilePlace& place) const;
+  void takeOffset(OfTransition& transition, const OfContext& context, const FilePlace& place,
+                  std::int64_t expected_bytes, const Operation& operation);
   // Those that follow in this sequence; without one the last context comes again.
   std::vector<Predicted> path(std::optional<pattern::GrammarPredictor::Iterator> sequence,
                               std::size_t count) const;
@@ -102,6 +109,12 @@ class OperationModel final : public Predictor {
   Table<OfContext> contexts_;
   Table<OfTransition> transitions_;
   std::unordered_map<Slot, FilePlace> places_;
+  // Offsets of contexts that are new, of known ones in transitions that are new, and of transitions
+  // that are young.
+  OffsetModel::Prior new_contexts_;
+  OffsetModel::Prior new_transitions_;
+  OffsetModel::Prior young_transitions_;
+  std::int64_t new_distance_ = 0;  // of the last new context
   std::optional<Operation> last_;
   std::uint64_t count_ = 0;
   std::size_t parts_bytes_ = 0;  // of the models in the tables

@@ -1,5 +1,9 @@
 #include "predict/operations/operation_reader.hpp"
 
+#include <fcntl.h>
+
+#include "core/calls/effects.hpp"
+#include "core/event/file_positions.hpp"
 #include "core/tracefile/log_reader.hpp"
 #include "predict/operations/context.hpp"
 
@@ -40,10 +44,22 @@ const Operation* OperationReader::next() {
   return nullptr;
 }
 
+// A file that is cut to nothing is empty for its next operation: the cut itself is none.
+void OperationReader::noteLength(const event::Event& event) {
+  if (!calls::does(*event.row, calls::Effect::kSetsLength)) return;
+  if (event::argumentOf(event, calls::Role::kLength) != 0) return;
+  const event::FileId file = event.handle == nullptr ? event.file : event.handle->path.file;
+  if (file == event::kNoFile) return;
+  const auto number = static_cast<std::size_t>(file);
+  if (number >= is_emptied_.size()) is_emptied_.resize(number + 1);
+  is_emptied_[number] = true;
+}
+
 bool OperationReader::convert(const event::Event& event, const Source& source) {
   if (event.row->api == calls::Api::kMpi || event.row->api == calls::Api::kThreads) return false;
   const auto located = offsets_.take(*source.process, event);
   if (event.failed) return false;
+  noteLength(event);
   const bool opens = event.row->call_class == calls::Class::kOpen;
   FileSlots& slots = slots_[source.number];
   // What freopen() closes. openat() has the handle of a directory.
@@ -79,8 +95,15 @@ bool OperationReader::convert(const event::Event& event, const Source& source) {
     default:
       return false;
   }
+  const auto number = static_cast<std::size_t>(operation_.file);
+  operation_.empties = opens && (event::openFlags(event) & (O_TRUNC | O_EXCL)) != 0;
+  if (number < is_emptied_.size() && is_emptied_[number]) {
+    operation_.empties = true;
+    is_emptied_[number] = false;
+  }
   operation_.context = contextOf(event, operation_.slot);
   if (kept_ != nullptr) kept_->take(operation_.context, event.stack);
+  operation_.has_stack = event.stack != nullptr;
   return true;
 }
 

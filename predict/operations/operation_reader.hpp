@@ -56,10 +56,12 @@ class OperationReader {
   };
 
   bool convert(const event::Event& event, const Source& source);
+  void noteLength(const event::Event& event);
 
   std::vector<Source> sources_;  // by log
   std::vector<FileSlots> slots_;
   KeptContexts* kept_ = nullptr;
+  std::vector<bool> is_emptied_;  // by FileId: cut to nothing, and not used since
   std::uint64_t sessions_ = 0;
   tracefile::PosixOffsets offsets_;
   tracefile::MergedReader events_;

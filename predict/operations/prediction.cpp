@@ -87,6 +87,7 @@ class RankReplay {
   RunScores scores;
   ModelCost cost;
   ReadAheadPages pages;
+  std::uint64_t with_stacks = 0;
   std::uint64_t seen = 0;  // operations, whether they count or not
   KeptContexts contexts;   // where there is an earlier run
 
@@ -140,6 +141,7 @@ class RankReplay {
     ThreadReplay& replay = thread->replay;
     const Scores& one = replay.take(operation);
     if (!counts(operation)) return;
+    if (operation.has_stack) ++with_stacks;
     timeline_.add(operation.start_ns - run_start_ns_, one);
     const std::size_t family =
         std::min(reader_.slotsOf(process).familyOf(operation.slot), kMostFamilies);
@@ -308,6 +310,7 @@ class Collector {
       prediction_.cost.add(rank.cost);
       prediction_.pages.fetched += rank.pages.fetched;
       prediction_.pages.used += rank.pages.used;
+      prediction_.with_stacks += rank.with_stacks;
       prediction_.ranks.push_back(std::move(rank));
     }
     for (auto& [name, scores] : files_) prediction_.files.push_back({name, scores});
@@ -339,6 +342,13 @@ void RunScores::add(const RunScores& other) {
     whole[way].add(other.whole[way]);
     settled[way].add(other.settled[way]);
   }
+}
+
+bool Prediction::lacksStacks() const {
+  constexpr double kMuch = 95;  // per cent that are right
+  const Score& own = total.of(Way::kGrammar);
+  return with_stacks == 0 && (percent(static_cast<double>(own.offsets_right), own.placed) < kMuch ||
+                              percent(static_cast<double>(own.sizes_right), own.sized) < kMuch);
 }
 
 void ModelCost::add(const ModelCost& other) {
@@ -390,7 +400,8 @@ base::Result<Prediction> predictOperations(const tracefile::Trace& trace,
                        .rank = rank,
                        .scores = replay.scores,
                        .cost = replay.cost,
-                       .pages = replay.pages},
+                       .pages = replay.pages,
+                       .with_stacks = replay.with_stacks},
                       replay, learnt.get());
       }
 #pragma omp critical(omnio_predict_collect)

@@ -69,6 +69,7 @@ struct RankPrediction {
   RunScores scores;
   ModelCost cost;
   ReadAheadPages pages;
+  std::uint64_t with_stacks = 0;  // operations that count, and whose call stack is in the trace
 };
 
 struct FilePrediction {
@@ -96,7 +97,12 @@ struct Prediction {
   RunScores total;                    // of all ranks
   ModelCost cost;                     // the most of all ranks
   ReadAheadPages pages;
+  std::uint64_t with_stacks = 0;
   HitTimeline timeline;  // over the time of the run
+
+  // Whether much was predicted wrong, and contexts are told apart by call and file alone, since no
+  // call stacks were recorded: they may be what tells the wrong ones apart.
+  bool lacksStacks() const;
 };
 
 // Fails where the rank or thread does not exist, and where there are fewer than two operations.

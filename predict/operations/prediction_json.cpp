@@ -48,6 +48,10 @@ class Document {
         });
       });
     }
+    json_.object("stacks", [&] {
+      json_.put("operations", prediction_.with_stacks);
+      json_.put("may_help", prediction_.lacksStacks());
+    });
     std::vector<std::size_t> ahead;
     for (std::size_t n = 1; n <= prediction_.ahead; n *= 2) ahead.push_back(n);
     json_.put("ahead", ahead);

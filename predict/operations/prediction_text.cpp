@@ -128,6 +128,12 @@ void appendHead(std::string& out, const Prediction& prediction) {
   fmt::format_to(into, "Predicted: {} of {}, each from those of its thread before it\n",
                  base::counted(total.operations, "operation", "operations"),
                  base::counted(prediction.cost.threads, "thread", "threads"));
+  if (prediction.lacksStacks()) {
+    fmt::format_to(into,
+                   "Call stacks were not recorded, and may help: what a library calls for many "
+                   "places of a program is one context without them (omnio trace "
+                   "--callstack=auto)\n");
+  }
 }
 
 void appendLearntFrom(std::string& out, const Prediction& prediction) {

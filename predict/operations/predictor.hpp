@@ -12,8 +12,15 @@
 
 namespace omnio::predict {
 
-enum class Way : std::uint8_t { kGrammar, kSameAsLast, kContiguous, kPatterns, kReadAhead };
-inline constexpr std::size_t kWays = 5;
+enum class Way : std::uint8_t {
+  kGrammar,
+  kSameAsLast,
+  kContiguous,
+  kSameDistance,
+  kPatterns,
+  kReadAhead
+};
+inline constexpr std::size_t kWays = 6;
 
 // "grammar", "same_as_last", ...: as in documents.
 std::string_view nameOf(Way way);

@@ -26,6 +26,7 @@ ThreadReplay::ThreadReplay(std::size_t ahead, ProcessModels& models, std::size_t
     : ahead_(std::clamp<std::size_t>(ahead, 1, kMostAhead)), models_(models), number_(number) {
   tracked_[indexOf(Way::kSameAsLast)].predictor = &same_as_last_;
   tracked_[indexOf(Way::kContiguous)].predictor = &contiguous_;
+  tracked_[indexOf(Way::kSameDistance)].predictor = &same_distance_;
   tracked_[indexOf(Way::kPatterns)].predictor = &patterns_;
   for (Tracked& tracked : tracked_) tracked.said.resize(ahead_ + 1);
 }
@@ -122,6 +123,7 @@ const Scores& ThreadReplay::take(const Operation& operation) {
   update(model, operation);
   same_as_last_.take(operation);
   contiguous_.take(operation);
+  same_distance_.take(operation);
   patterns_.take(operation);
   last_ = operation;
   most_symbols_ = std::max(most_symbols_, model.grammar().symbolCount());

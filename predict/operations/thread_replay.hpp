@@ -57,9 +57,10 @@ class ThreadReplay {
   std::size_t number_;  // of the thread, among these
   Repeat same_as_last_{Way::kSameAsLast};
   Repeat contiguous_{Way::kContiguous};
+  Repeat same_distance_{Way::kSameDistance};
   Patterns patterns_;
   ReadAhead read_ahead_;
-  std::array<Tracked, 4> tracked_;  // by Way, up to the read-ahead
+  std::array<Tracked, 5> tracked_;  // by Way, up to the read-ahead
   Scores scores_;
   Learning learning_;
   std::optional<Operation> last_;

@@ -92,6 +92,10 @@ def checkCase(checks, work, case):
         checks.that(own["offsets_right"] >= contiguous["offsets_right"],
                     f"{what}: no fewer offsets than \"contiguous\"")
         checks.that(hit >= hit_guessed, f"{what}: no lower hit ratio than \"contiguous\"")
+        baselines = [document["total"][part][way]["offsets_right"]
+                     for way in ("same_as_last", "contiguous", "same_distance", "patterns")]
+        checks.that(own["offsets_right"] >= max(baselines) - max(own["placed"] / 100, 200),
+                    f"{what}: offsets of {baselines}, and {own['offsets_right']}")
         if case.alternates:
             checks.that(offsets >= guessed + 20,
                         f"{what}: 20 points more offsets than \"contiguous\"")
@@ -102,6 +106,18 @@ def checkCase(checks, work, case):
         own, reads = (document["total"]["whole_run"][way] for way in ("grammar", "read_ahead"))
         writes = own["placed"] - reads["operations"]
         checks.that(writes >= 20_000, f"{case.name}: at least 20,000 writes: {writes}")
+    if case.least:
+        own, same = (document["total"]["whole_run"][way] for way in ("grammar", "same_distance"))
+        offsets = percent(own["offsets_right"], own["placed"])
+        guessed = percent(same["offsets_right"], same["placed"])
+        print(f"{case.name}: offsets {offsets:.1f} %, by the same distance {guessed:.1f} %, hit ratio "
+              f"{own['hit_ratio'][0]:.1f} %", flush=True)
+        checks.that(offsets >= case.least, f"{case.name}: offsets {offsets:.1f} %")
+        checks.that(offsets >= guessed + 3, f"{case.name}: {offsets:.1f} %, and {guessed:.1f} %")
+        checks.that(own["hit_ratio"][0] >= 80, f"{case.name}: hit ratio {own['hit_ratio'][0]}")
+    checks.equal(document["stacks"]["operations"],
+                 document["total"]["whole_run"]["grammar"]["operations"] if case.stacks else 0,
+                 f"{case.name}: operations with stacks")
     model = document["total"]["model"]
     if case.is_periodic:
         checks.equal(model["models_that_stopped_growing"], model["models"],

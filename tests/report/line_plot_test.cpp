@@ -46,7 +46,8 @@ LinePlot plotOf(const std::vector<std::string>& names) {
 TEST(LinePlot, LegendStaysWithinThePicture) {
   // The names that omnio predict gives, and two that no row has room for.
   const std::vector<std::vector<std::string>> sets = {
-      {"grammar", "same as last", "contiguous", "access patterns", "kernel's read-ahead"},
+      {"grammar", "same as last", "contiguous", "same distance", "access patterns",
+       "kernel's read-ahead"},
       {std::string(120, 'W'), "short", std::string(60, 'W'), "a", "b"},
       {"one"}};
   for (const std::vector<std::string>& names : sets) {

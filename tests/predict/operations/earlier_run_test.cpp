@@ -102,6 +102,8 @@ TEST(EarlierRun, TheNextRunIsPredictedFromItsFirstOperationOn) {
   EXPECT_EQ(learnt->learnt_from->again, 13U);
   EXPECT_TRUE(learnt->learnt_from->updated.empty());
   EXPECT_FALSE(anew->learnt_from);
+  EXPECT_EQ(anew->with_stacks, 13U);
+  EXPECT_FALSE(anew->lacksStacks());
 }
 
 TEST(EarlierRun, ALibraryThatWasUpdatedIsNamed) {

@@ -270,5 +270,15 @@ TEST(Repeat, SaysTheLastOperation) {
   EXPECT_EQ(contiguous.offsetOf(transferOf(1, 7, 0, 1)), 0);
 }
 
+TEST(Repeat, KeepsTheDistanceOfAContext) {
+  Repeat same(Way::kSameDistance);
+  same.take(transferOf(1, 0, 100, 10));
+  same.take(transferOf(2, 0, 150, 10));  // 40 behind the end
+  same.take(transferOf(1, 0, 160, 10));  // right behind it
+  EXPECT_EQ(same.offsetOf(transferOf(2, 0, 0, 10)), 210);
+  EXPECT_EQ(same.offsetOf(transferOf(1, 0, 0, 10)), 170);
+  EXPECT_EQ(same.offsetOf(transferOf(3, 0, 0, 10)), 170);  // a context that is new
+}
+
 }  // namespace
 }  // namespace omnio::predict

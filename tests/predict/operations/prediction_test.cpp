@@ -134,6 +134,9 @@ TEST(Prediction, ThreadsOfAProcessShareTheBoundOfTheirModels) {
     EXPECT_EQ(prediction->total.of(Way::kGrammar).operations, std::uint64_t{threads} * 600);
     EXPECT_LE(prediction->cost.bytes, std::size_t{1} << 20) << threads;
     EXPECT_EQ(prediction->cost.dropped > 0, threads >= 16) << threads;
+    EXPECT_TRUE(prediction->lacksStacks());
+    EXPECT_NE(textOf(*prediction).find("Call stacks were not recorded, and may help"),
+              std::string::npos);
   }
 }
 
@@ -167,6 +170,8 @@ TEST(Prediction, TheDocumentHasTheSums) {
   EXPECT_EQ(document["version"].GetInt(), 1);
   EXPECT_FALSE(document["trace"]["whole"].GetBool());
   EXPECT_EQ(document["ahead"].Size(), 3U);  // 1, 2 and 4
+  EXPECT_EQ(document["stacks"]["operations"].GetUint64(), 0U);
+  EXPECT_FALSE(document["stacks"]["may_help"].GetBool());  // hardly anything was wrong
   const auto& own = document["total"]["whole_run"]["grammar"];
   EXPECT_EQ(own["operations"].GetUint64(), 100U);
   EXPECT_EQ(own["hit_ratio"].Size(), 3U);
