@@ -17,12 +17,12 @@
 # on alone, and omnio_quick_tests builds what is QUICK.
 #
 # omnio_test_time(<test> <seconds>): what it takes on a quiet machine. ctest begins with what takes
-# longest, and ends a test after forty times that, but after fifteen minutes at least: other work
-# on the machine fails no test, and one that hangs does not hold up the others for ever.
+# longest, and ends a test after a hundred times that, but after an hour at least: other work on
+# the machine fails no test, and one that hangs does not hold up the others for ever.
 function(omnio_test_time test seconds)
-  math(EXPR timeout "40 * ${seconds}")
-  if(timeout LESS 900)
-    set(timeout 900)
+  math(EXPR timeout "100 * ${seconds}")
+  if(timeout LESS 3600)
+    set(timeout 3600)
   endif()
   set_tests_properties(${test} PROPERTIES COST ${seconds} TIMEOUT ${timeout})
 endfunction()

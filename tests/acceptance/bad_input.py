@@ -11,12 +11,11 @@ import time
 
 import devices
 from damage import change, containers, copyOf, cut, flip, largestContainer
-from omnio_testing import (Checks, WorkDirectory, emptied, environment, omnio, preloadLibrary,
-                           program, run, stats, trace)
+from omnio_testing import (PATIENCE_S, Checks, WorkDirectory, emptied, environment, omnio,
+                           preloadLibrary, program, run, stats, trace)
 
 THREADS, CALLS = 3, 12000
 PLACES = 50
-PATIENCE_S = 20  # a reader that loops on damage has failed
 VERSION_OFFSET = 8  # in a container: the magic number's 8 bytes, then the format's version
 
 

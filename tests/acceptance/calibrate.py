@@ -15,8 +15,8 @@ import subprocess
 import time
 
 import devices
-from omnio_testing import (Checks, WorkDirectory, emptied, endingSignalsHeld, environment, omnio,
-                           quietDeath, run, until)
+from omnio_testing import (PATIENCE_S, Checks, WorkDirectory, emptied, endingSignalsHeld,
+                           environment, omnio, quietDeath, run, until)
 from slow_storage import SlowStorage, needSlowStorage
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -210,7 +210,7 @@ def checkNames(checks, work):
     done = run(["strace", "-f", "-qq", "-e", "trace=openat", "-o", calls,
                 *command(emptied(os.path.join(work, "target")), os.path.join(work, "names.json"),
                          "--processes", 2, "--largest", 1, "--accesses", 5, "--budget", "10m")],
-               timeout=240)
+               timeout=PATIENCE_S)
     checks.equal(done.status, 0, f"names: {done}")
     with open(calls, encoding="utf-8") as text:
         made = re.findall(r'openat\(AT_FDCWD, "([^"]+)", [^)]*O_EXCL', text.read())
@@ -295,7 +295,7 @@ def checkInterruptions(checks, work):
     resumed = started(target, output, *more, "--resume", "--budget", "10m")
     until(lambda: document(output)["sessions"] == 2, "the document of the second session")
     resumed.send_signal(signal.SIGINT)
-    _, err = resumed.communicate(timeout=240)
+    _, err = resumed.communicate(timeout=PATIENCE_S)
     checks.equal(resumed.returncode, -signal.SIGINT, f"interrupted: {err}")
     checks.that(b"removed; a calibration that was killed left it" in err, f"what was left: {err}")
     checks.that(b"interrupted by SIGINT" in err and b"--resume goes on" in err, f"said: {err}")
@@ -327,7 +327,7 @@ def checkRoom(checks, work):
                          "--accesses", 100000, "--budget", "5m")
         until(lambda: os.path.exists(output), "a document")
         device.fillUp(0)
-        _, err = filled.communicate(timeout=240)
+        _, err = filled.communicate(timeout=PATIENCE_S)
         checks.equal(filled.returncode, 1, f"another one fills the target: {err}")
         checks.that(b"No space left on device; what was measured is in " in err, f"said: {err}")
         checks.equal(os.listdir(device.mount_point), ["somebody-else"], "what is left")

@@ -12,13 +12,12 @@ import subprocess
 import sys
 
 import devices
-from omnio_testing import (Checks, WorkDirectory, emptied, environment, needRoot, omnio, program,
-                           quietDeath, ringsOf, run, stats, until)
+from omnio_testing import (PATIENCE_S, Checks, WorkDirectory, emptied, environment, needRoot, omnio,
+                           program, quietDeath, ringsOf, run, stats, until)
 from run_account import waitUntilGone
 
 THREADS, CALLS, SLOTS = 4, 40000, 4000
 EVENTS = THREADS * (1 + CALLS // 2)  # when it is halfway: an open and the writes
-PATIENCE_S = 240
 TRIES = 3
 FUTEX = {"x86_64": "202", "aarch64": "98"}[os.uname().machine]  # no thread of the program makes this call
 

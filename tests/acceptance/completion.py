@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 
-from omnio_testing import Checks, WorkDirectory, environment, omnio, run
+from omnio_testing import PATIENCE_S, Checks, WorkDirectory, environment, omnio, run
 
 # What is typed, without `omnio`, and a part of what is offered. "!": that is not offered.
 # None: names of files, as those of the working directory.
@@ -129,7 +129,7 @@ class Zsh:
     def send(self, text):
         os.write(self.master, text.encode())
 
-    def until(self, mark, seconds=240):
+    def until(self, mark, seconds=PATIENCE_S):
         """What comes until the mark."""
         text = ""
         end = time.monotonic() + seconds

@@ -8,8 +8,9 @@ import signal
 import subprocess
 import time
 
-from omnio_testing import (FLAVOURS, Checks, WorkDirectory, emptied, environment, manifest, mpirun,
-                           omnio, preloadLibrary, program, readLog, run, stats, trace)
+from omnio_testing import (FLAVOURS, PATIENCE_S, Checks, WorkDirectory, emptied, environment,
+                           manifest, mpirun, omnio, preloadLibrary, program, readLog, run, stats,
+                           trace)
 
 WRITES = ("write", "pwrite64")
 
@@ -146,7 +147,7 @@ class Control:
             waitForMore()
             with open(os.path.join(files, "end"), "w", encoding="ascii"):
                 pass
-            self.checks.equal(process.wait(240), 0, "toggled from outside: status")
+            self.checks.equal(process.wait(PATIENCE_S), 0, "toggled from outside: status")
         lasted = time.monotonic() - began
         total = os.path.getsize(ready)
         seen = written(to).get("ready", [])
@@ -156,7 +157,7 @@ class Control:
         self.checks.that(facts and 0 < facts[0]["stopped_ns"] < lasted * 1e9, f"outside: {facts}")
 
     def waitFor(self, ready):
-        deadline = time.monotonic() + 240
+        deadline = time.monotonic() + PATIENCE_S
         while not ready() and time.monotonic() < deadline:
             time.sleep(0.005)
         self.checks.that(ready(), "waited for something that did not come")

@@ -7,8 +7,8 @@ import json
 import os
 
 from calibration_testing import calibration, written
-from omnio_testing import (Checks, WorkDirectory, emptied, environment, mpirun, omnio, program, run,
-                           trace)
+from omnio_testing import (PATIENCE_S, Checks, WorkDirectory, emptied, environment, mpirun, omnio,
+                           program, run, trace)
 
 RANKS, ROUNDS, BLOCKS, BLOCK = 2, 4, 8, 64 * 1024
 # Nanoseconds, whatever the size and the number of processes; no two sums of few are alike.
@@ -17,7 +17,7 @@ TIMES = {"read": 1_000_003, "write": 2_000_029, "fsync": 5_000_167, "fdatasync":
 
 
 def estimate(*words):
-    return run([omnio(), "estimate", *words], timeout=120)
+    return run([omnio(), "estimate", *words], timeout=PATIENCE_S)
 
 
 def checkEstimate(checks, work, schedule, recorded, measured):

@@ -11,7 +11,8 @@ import subprocess
 import sys
 import time
 
-from omnio_testing import Checks, WorkDirectory, environment, mpirun, needRoot, program, run, skipTest
+from omnio_testing import (PATIENCE_S, Checks, WorkDirectory, environment, mpirun, needRoot,
+                           program, run, skipTest)
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CAMPAIGN = os.path.join(ROOT, "bench", "fidelity", "fidelity.py")
@@ -197,13 +198,13 @@ def checkInterrupted(checks, work):
             [sys.executable, CAMPAIGN, "--build", BUILD, "--results", os.path.join(work, "ended"),
              "--workloads", "token", "--pairs", "tmpfs:quick", "--no-modes", "--rounds", "50"],
             env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
-        deadline = time.monotonic() + 240
+        deadline = time.monotonic() + PATIENCE_S
         mounted = set()
         while len(mounted) < 3 and time.monotonic() < deadline:
             time.sleep(0.02)
             mounted = set(mountsBelow("self")) - before
         process.send_signal(signal.SIGTERM)
-        out, _ = process.communicate(timeout=240)
+        out, _ = process.communicate(timeout=PATIENCE_S)
     checks.that(len(mounted) >= 3, f"the targets were mounted: {mounted}; {out.decode()}")
     checks.equal(process.returncode, 128 + signal.SIGTERM, f"ended by a signal: {out.decode()}")
     checks.equal(set(mountsBelow("self")) & mounted, set(), "mounts that remain")

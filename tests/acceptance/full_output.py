@@ -7,8 +7,8 @@ import os
 import shutil
 import subprocess
 
-from omnio_testing import (Checks, WorkDirectory, emptied, environment, mpirun, omnio, program, run,
-                           trace)
+from omnio_testing import (PATIENCE_S, Checks, WorkDirectory, emptied, environment, mpirun, omnio,
+                           program, run, trace)
 from replay_testing import MPI_ENVIRONMENT
 from run_account import inOwnMemory
 
@@ -70,7 +70,7 @@ def main():
             with open("/dev/full", "wb") as full:
                 ended = subprocess.run([omnio(), *words], stdout=full, stderr=subprocess.PIPE,
                                        env=environment(**MPI_ENVIRONMENT), cwd=work, check=False,
-                                       timeout=120)
+                                       timeout=PATIENCE_S)
             print(f"{name}: status {ended.returncode}, {ended.stderr!r}")
             checks.equal((ended.returncode, ended.stderr), (1, SENTENCE), name)
     checks.finish()

@@ -7,7 +7,7 @@ import subprocess
 import time
 
 import devices
-from omnio_testing import emptied, environment, omnio, run, runCases
+from omnio_testing import PATIENCE_S, emptied, environment, omnio, run, runCases
 from replay_testing import (MPI_ENVIRONMENT, closed, file, opened, replay, schedule, write)
 
 RANKS = 4
@@ -27,7 +27,7 @@ def processesOf(word):
     return found
 
 
-def waitUntil(condition, seconds=240):
+def waitUntil(condition, seconds=PATIENCE_S):
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if condition():
@@ -64,14 +64,14 @@ def interruptedInTime(words, has_begun, number, before, in_time):
         process = start(words)
         assert waitUntil(lambda process=process: has_begun(process) or process.poll() is not None), f"{words} begins"
         process.send_signal(number)
-        out, err = process.communicate(timeout=240)
+        out, err = process.communicate(timeout=PATIENCE_S)
         if in_time(process, out, err):
             break
     return process, out, err
 
 
 def endedBy(checks, what, process, number):
-    return judgedEnd(checks, what, process, *process.communicate(timeout=240), number)
+    return judgedEnd(checks, what, process, *process.communicate(timeout=PATIENCE_S), number)
 
 
 def judgedEnd(checks, what, process, out, err, number):
@@ -345,7 +345,7 @@ def checkRepeats(checks, work):
         checks.that(waitUntil(lambda: os.path.exists(ended)), f"{what}: two have ended")
         time.sleep(delay)
         process.send_signal(signal.SIGTERM)
-        out, err = process.communicate(timeout=240)
+        out, err = process.communicate(timeout=PATIENCE_S)
         checks.equal(process.returncode, -signal.SIGTERM, f"{what}: ended by the signal: {err!r}")
         lines = err.decode().splitlines()
         checks.that(len(lines) == 1 and lines[0].startswith("omnio: interrupted by SIGTERM"),

@@ -11,14 +11,13 @@ import subprocess
 import time
 import uuid
 
-from omnio_testing import emptied, environment, mpirun, omnio, runCases
+from omnio_testing import PATIENCE_S, emptied, environment, mpirun, omnio, runCases
 from replay_testing import MPI_ENVIRONMENT, closed, file, opened, schedule, write
 
 RANKS = 4
 MIB = 1 << 20
 LATE_NS = 600_000_000_000
 # No run lasts as long, and no process needs as long to end.
-LIMIT_S = 180
 
 
 class Marked:
@@ -56,7 +55,7 @@ class Marked:
         self.process.wait()
 
 
-def waitUntil(condition, seconds=LIMIT_S):
+def waitUntil(condition, seconds=PATIENCE_S):
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if condition():
@@ -65,7 +64,7 @@ def waitUntil(condition, seconds=LIMIT_S):
     return condition()
 
 
-def nothingLeft(checks, what, run, seconds=LIMIT_S):
+def nothingLeft(checks, what, run, seconds=PATIENCE_S):
     began = time.monotonic()
     gone = waitUntil(lambda: not run.all(), seconds)
     left = run.all()

@@ -16,8 +16,8 @@ import subprocess
 import sys
 import time
 
-from omnio_testing import (Checks, WorkDirectory, emptied, environment, omnio, readLog, run,
-                           skipTest, stats)
+from omnio_testing import (PATIENCE_S, Checks, WorkDirectory, emptied, environment, omnio, readLog,
+                           run, skipTest, stats)
 
 MPIRUN = ["--allow-run-as-root", "--oversubscribe"]
 KINDS = (("Open MPI", "", MPIRUN), ("MPICH", ".mpich", []))
@@ -165,7 +165,7 @@ class Kind:
         tracer = [omnio(), "trace", "-o", to, "--"]
         launcher = [*self.launcher, "-n", str(ranks)]
         command = [*launcher, *tracer, *command] if inside else [*tracer, *launcher, *command]
-        done = run(command, env=environment(**variables), cwd=self.work, timeout=120)
+        done = run(command, env=environment(**variables), cwd=self.work, timeout=PATIENCE_S)
         self.checks.equal(done.status, 0, f"{self.name}, {name}: {done.err!r}")
         return to
 
@@ -251,7 +251,7 @@ def checkSpawn(kind):
     directory = emptied(os.path.join(kind.work, "spawn"))
     if path is None:
         return
-    if run([*kind.launcher, "-n", "1", path, "plain", directory], timeout=120).status != 0:
+    if run([*kind.launcher, "-n", "1", path, "plain", directory], timeout=PATIENCE_S).status != 0:
         checks.skip(f"{kind.name}, spawn", "it starts no other jobs")
         return
     to = kind.traced("spawned", 1, [path, "traced", directory], inside=True)
@@ -330,7 +330,7 @@ def checkSignal(kind):
         ranks are gone before it has told them."""
         for _ in range(20):
             shutil.rmtree(to, ignore_errors=True)
-            status = run([*kind.launcher, "-n", "1", *words, *command], timeout=120).status
+            status = run([*kind.launcher, "-n", "1", *words, *command], timeout=PATIENCE_S).status
             if status not in (128 + signal.SIGPIPE, -signal.SIGPIPE):
                 break
         return status

@@ -27,16 +27,14 @@ import sys
 import time
 
 from hostile_schedules import factsOf
-from omnio_testing import (FLAT, Checks, WorkDirectory, emptied, environment, mpirun, needRoot,
-                           omnio, program, quietDeath, run, skipTest, trace)
+from omnio_testing import (FLAT, PATIENCE_S, Checks, WorkDirectory, emptied, environment, mpirun,
+                           needRoot, omnio, program, quietDeath, run, skipTest, trace)
 from replay_testing import MPI_ENVIRONMENT
 from round_trip import PYTHON
 from schedule_mutation import horizonNs, mutant
 
 INSIDE = "OMNIO_TEST_INSIDE"
 # Writes of 4 GiB are the most that a mutant has to do: some seconds, and a busy machine gets more.
-LIMIT_S = 600
-PATIENCE_S = 240  # with orphans of a launcher that was ended, which end by themselves
 SHORT_NS = 1_000_000_000
 DEVICE_MIB = 64
 PLACE = re.compile(r"line \d+, column \d+: |(rank|id|fd|location|ranks|files?)\b.*\d|location \"")
@@ -262,7 +260,7 @@ def replayMutant(site, options, variables):
                           preexec_fn=quietDeath) as process:
         timed_out = False
         try:
-            out, err = process.communicate(timeout=LIMIT_S)
+            out, err = process.communicate(timeout=PATIENCE_S)
         except subprocess.TimeoutExpired:
             timed_out = True
             endAll()
@@ -292,7 +290,7 @@ def judgeRefusal(site, sentence):
 def judge(site, ended):
     """(how it went, what is wrong with that)"""
     if ended.timed_out:
-        return "hang", [f"no end within {LIMIT_S} s"]
+        return "hang", [f"no end within {PATIENCE_S} s"]
     sentence = ended.err.strip()
     if ended.status in (0, 3):
         wrong = []

@@ -18,8 +18,8 @@ import time
 
 import devices
 from counters import Sums, checkCounters, readCounters
-from omnio_testing import (Checks, WorkDirectory, byTurns, emptied, environment, omnio, preloadLibrary,
-                           program, quietDeath, run, skipTest, stats)
+from omnio_testing import (PATIENCE_S, Checks, WorkDirectory, byTurns, emptied, environment, omnio,
+                           preloadLibrary, program, quietDeath, run, skipTest, stats)
 from run_account import RINGS, flavours, inOwnMemory, waitUntilGone
 
 THREADS = 50
@@ -95,7 +95,7 @@ class Moments:
         moment = self.chance.randrange(LONGEST_LIFE_US)
         process = self.start([program("c_short_threads"), self.directory, str(THREADS),
                               str(moment)], supervised)
-        out, err = process.communicate(timeout=240)
+        out, err = process.communicate(timeout=PATIENCE_S)
         self.checks.equal((process.returncode, out, err), (0, b"", b""), f"{what}: status, output")
         self.leavesNothing(what)
         self.agrees(what, complete=True)
@@ -118,7 +118,7 @@ class Moments:
     def childOf(self, process):
         """The first child of `omnio trace`, as soon as there is one."""
         path = f"/proc/{process.pid}/task/{process.pid}/children"
-        deadline = time.monotonic() + 240
+        deadline = time.monotonic() + PATIENCE_S
         while time.monotonic() < deadline:
             with open(path, encoding="ascii") as file:
                 children = file.read().split()
@@ -137,7 +137,7 @@ class Moments:
         pid = self.childOf(process)
         self.pause()
         os.kill(pid, signal.SIGKILL)
-        process.communicate(timeout=240)
+        process.communicate(timeout=PATIENCE_S)
         self.checks.equal(process.returncode, 128 + signal.SIGKILL, f"{what}: status")
         self.leavesNothing(what)
         self.agrees(what)
@@ -147,7 +147,7 @@ class Moments:
         pid = self.childOf(process)
         self.pause()
         kill(process, pid)
-        process.communicate(timeout=240)
+        process.communicate(timeout=PATIENCE_S)
         self.checks.equal(process.returncode, -signal.SIGKILL, f"{what}: status")
         waitUntilGone(pid)
         self.collect(what)
@@ -183,7 +183,7 @@ class Moments:
         process = self.start(self.words(), supervised=False)
         self.pause()
         process.kill()
-        process.communicate(timeout=240)
+        process.communicate(timeout=PATIENCE_S)
         self.collect(what)
         self.leavesNothing(what)
         self.agrees(what)

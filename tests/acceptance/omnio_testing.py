@@ -224,6 +224,11 @@ def endingSignalsHeld():
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+# When what has not ended, or has not come about, hangs: never met where all is well, also on a machine
+# that has a hundredth of its time for a test.
+PATIENCE_S = 1800
+
+
 def quietDeath():
     """Programs here are killed and abort on purpose: no core files. They do not inherit held
     signals."""
@@ -243,7 +248,7 @@ def environment(**changes):
     return result
 
 
-def run(command, cwd=None, env=None, stdin=b"", timeout=240):
+def run(command, cwd=None, env=None, stdin=b"", timeout=PATIENCE_S):
     """Runs to the end; the status is as a shell gives it (128+n for a signal)."""
     command = [str(word) for word in command]
     started = time.monotonic()
@@ -263,7 +268,7 @@ def run(command, cwd=None, env=None, stdin=b"", timeout=240):
         if process is not None:
             process.terminate()
             with contextlib.suppress(subprocess.TimeoutExpired):
-                process.communicate(timeout=240)
+                process.communicate(timeout=PATIENCE_S)
             process.kill()
         raise
     status = process.returncode
@@ -271,7 +276,7 @@ def run(command, cwd=None, env=None, stdin=b"", timeout=240):
                   time.monotonic() - started)
 
 
-def until(condition, what, seconds=240):
+def until(condition, what, seconds=PATIENCE_S):
     """What `condition` returns as soon as that is true of it: a busy machine takes its time, and one
     on which it does not become true fails the test."""
     deadline = time.monotonic() + seconds

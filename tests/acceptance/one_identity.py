@@ -16,7 +16,8 @@ import sys
 
 from calibration_testing import calibration, written
 from known_identities import KNOWN
-from omnio_testing import Checks, WorkDirectory, emptied, environment, mpirun, omnio, program, run, trace
+from omnio_testing import (PATIENCE_S, Checks, WorkDirectory, emptied, environment, mpirun, omnio,
+                           program, run, trace)
 from replay_testing import replay
 
 SERIAL = ("hard_link", "hard_link_across", "linked_temporary", "symlink_to_file", "symlink_to_directory",
@@ -77,7 +78,7 @@ def listOf(files, *keys):
 # ---- what the commands say: each returns its answer and the right one ----
 
 def document(checks, *words):
-    done = run([omnio(), *words], timeout=120)
+    done = run([omnio(), *words], timeout=PATIENCE_S)
     checks.equal((done.status, done.err), (0, b""), " ".join(words[:2]))
     return json.loads(done.out)
 

@@ -20,8 +20,8 @@ import sys
 import time
 
 import devices
-from omnio_testing import (Checks, WorkDirectory, byTurns, environment, manifest, omnio, preloadLibrary,
-                           program, quietDeath, readLog, run, skipTest, stats)
+from omnio_testing import (PATIENCE_S, Checks, WorkDirectory, byTurns, environment, manifest, omnio,
+                           preloadLibrary, program, quietDeath, readLog, run, skipTest, stats)
 from run_account import (NOBODY, RINGS, asUser, canBeRunBy, flavours, inOwnMemory,
                          operationsByFile, ringFiles, sizesBelow, waitUntilGone)
 from schedule_expander import expanded
@@ -75,11 +75,11 @@ class Running:
         for pid in reversed(pids):
             os.kill(pid, signal.SIGKILL)
             waitUntilGone(pid)
-        self.process.communicate(timeout=240)
+        self.process.communicate(timeout=PATIENCE_S)
 
     def goOn(self):
         """Lets it run to its end; returns the status."""
-        _, err = self.process.communicate(b"\n", timeout=240)
+        _, err = self.process.communicate(b"\n", timeout=PATIENCE_S)
         if err:
             print(f"standard error: {err.decode(errors='replace').strip()}")
         return self.process.returncode
@@ -270,7 +270,7 @@ class OnlyThisRun:
         result = run([omnio(), "collect", "--orphans"])
         self.checks.equal(result.status, 0, f"orphans below omnio trace: status; {result.err!r}")
         self.checks.equal(ringFiles(), rings, "orphans below omnio trace: its rings are left")
-        process.communicate(b"\n", timeout=240)
+        process.communicate(b"\n", timeout=PATIENCE_S)
         self.checks.equal(process.returncode, 0, "orphans below omnio trace: its status")
         self.holdsOnly("orphans below omnio trace", to, directory, events=3001, complete=False)
         self.checks.equal(ringFiles(), [], "orphans below omnio trace: rings at its end")

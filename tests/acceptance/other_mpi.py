@@ -9,8 +9,8 @@ import os
 import shutil
 import subprocess
 
-from omnio_testing import (Checks, WorkDirectory, environment, manifest, omnio, readLog, run,
-                           skipTest, stats)
+from omnio_testing import (PATIENCE_S, Checks, WorkDirectory, environment, manifest, omnio, readLog,
+                           run, skipTest, stats)
 
 SOURCE = r"""
 #include <mpi.h>
@@ -139,7 +139,7 @@ class Application:
     def run(self, what, command):
         directory = os.path.join(self.work, f"{self.name}-{what}")
         os.mkdir(directory)
-        result = run(command + [self.application, directory], timeout=120)
+        result = run(command + [self.application, directory], timeout=PATIENCE_S)
         self.checks.equal(result.status, 0, f"{self.name} {what}: status {result.err!r}")
         return written(directory)
 

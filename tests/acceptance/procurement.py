@@ -7,7 +7,8 @@ import shlex
 import shutil
 import stat
 
-from omnio_testing import Checks, WorkDirectory, emptied, environment, mpirun, omnio, run, skipTest
+from omnio_testing import (PATIENCE_S, Checks, WorkDirectory, emptied, environment, mpirun, omnio,
+                           run, skipTest)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SCRIPT = os.path.join(HERE, "..", "..", "configs", "procurement", "run.sh")
@@ -27,7 +28,7 @@ def standIn(work):
 
 def script(work, *candidates, **variables):
     # Two cores are enough here for the processes, and containers are often run as root.
-    return run(["bash", SCRIPT, *candidates], cwd=work, timeout=280,
+    return run(["bash", SCRIPT, *candidates], cwd=work, timeout=PATIENCE_S,
                env=environment(OMNIO=omnio(), PHASE_RUN=os.environ["OMNIO_TEST_PHASE_RUN"],
                                LAUNCHER=shlex.join(mpirun(1)[:-2]), RUNS=RUNS, RANKS=2, STEPS=100,
                                CELLS=8, **variables))

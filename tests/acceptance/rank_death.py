@@ -6,8 +6,8 @@ import os
 import re
 import time
 
-from omnio_testing import (Checks, WorkDirectory, emptied, mpirun, omnio, program, readLog,
-                           ringsOf, run, skipTest, stats)
+from omnio_testing import (PATIENCE_S, Checks, WorkDirectory, emptied, mpirun, omnio, program,
+                           readLog, ringsOf, run, skipTest, stats)
 
 RANKS = 4
 WRITES = 32  # by each rank into its own file, and again into the shared one; as in c_mpi.c
@@ -16,7 +16,7 @@ WAYS = ("kill", "segv", "abort", "exit")
 
 def stateOfTheDead(trace_directory):
     """The launcher may have ended before the last of the ranks that it killed."""
-    until = time.monotonic() + 240
+    until = time.monotonic() + PATIENCE_S
     while True:
         state = stats(trace_directory)["trace"]
         running = any("running" in reason for reason in state["reasons"])

@@ -13,7 +13,8 @@ import shlex
 import shutil
 import sys
 
-from omnio_testing import byTurns, emptied, environment, mpirun, omnio, program, run, treeOf
+from omnio_testing import (PATIENCE_S, byTurns, emptied, environment, mpirun, omnio, program, run,
+                           treeOf)
 from run_account import (NOBODY, asUser, canBeRunBy, checkCases, completeOrNamed, sameRun,
                          sameTree, sizesBelow)
 
@@ -206,7 +207,7 @@ class Refused:
     def runOnce(self, case, around=()):
         self.emptyDirectory()
         user = asUser(case.user) if case.user is not None else []
-        return run([*user, *around, *self.commandOf(case)], env=environment(), timeout=240)
+        return run([*user, *around, *self.commandOf(case)], env=environment(), timeout=PATIENCE_S)
 
     def truth(self, case):
         sizes = sizesBelow(self.directory)
@@ -298,7 +299,7 @@ def checkAsan(checks, refused, here, chosen):
                      f"return:{status}"]
             command = LIMITED_TIME + start(words, os.path.join(refused.directory, "starter"))
             refused.emptyDirectory()
-            wanted = run(command, timeout=240)
+            wanted = run(command, timeout=PATIENCE_S)
             wanted_tree = treeOf(refused.directory)
             if wanted.status != status:
                 checks.that(False, f"{title}: the program fails untraced: {wanted}")
@@ -309,7 +310,7 @@ def checkAsan(checks, refused, here, chosen):
                     refused.emptyDirectory()
                     to = refused.traceDirectory()
                     got = run([omnio(), "trace", "-o", to, "--flavour", flavour, "--", *command],
-                              timeout=240)
+                              timeout=PATIENCE_S)
                     sameRun(checks, what, got, wanted)
                     if not sameTree(checks, what, refused.directory, wanted_tree):
                         continue

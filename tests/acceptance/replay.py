@@ -16,8 +16,8 @@ import tempfile
 import time
 
 from io_counts import KINDS, Counts
-from omnio_testing import (Checks, WorkDirectory, emptied, environment, mpirun, omnio, program,
-                           readLog, run, skipTest)
+from omnio_testing import (PATIENCE_S, Checks, WorkDirectory, emptied, environment, mpirun, omnio,
+                           program, readLog, run, skipTest)
 from replay_testing import MPI_ENVIRONMENT, closed, file, opened, replay, report, schedule, write
 from schedule_expander import expanded
 from strace_counts import OPTIONS, countStraceFile
@@ -190,7 +190,7 @@ def checkOrder(checks, work):
         shutil.rmtree(output, ignore_errors=True)
         result = run([omnio(), "replay", path, "--target", target, "--fresh", "-o", output,
                       "-n", str(processes)], env=environment(**MPI_ENVIRONMENT, **variables),
-                     timeout=240)
+                     timeout=PATIENCE_S)
         if not checks.equal(result.status, 0, f"baton, {what}: exit status"):
             print(result)
             continue
@@ -303,7 +303,7 @@ def checkDeath(checks, work):
             [omnio(), "replay", path, "--target", os.path.join(work, "death"), "-o",
              os.path.join(work, "death.out")], env=environment(**MPI_ENVIRONMENT),
             stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        until = time.monotonic() + 240
+        until = time.monotonic() + PATIENCE_S
         while len(processesOf(path, is_traced=True)) < 3 and time.monotonic() < until:
             time.sleep(0.1)
         victims = processesOf(path, is_traced=True)
@@ -311,7 +311,7 @@ def checkDeath(checks, work):
             os.kill(victims[2], signal.SIGKILL)
         killed = time.monotonic()
         try:
-            _, err = process.communicate(timeout=240)
+            _, err = process.communicate(timeout=PATIENCE_S)
         except subprocess.TimeoutExpired:
             process.kill()
             _, err = process.communicate()
@@ -345,14 +345,14 @@ def checkStall(checks, work):
                 env=environment(**MPI_ENVIRONMENT), stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE) as process:
             begun = os.path.join(target, "tree", "begun")
-            until = time.monotonic() + 240
+            until = time.monotonic() + PATIENCE_S
             while not os.path.exists(begun) and time.monotonic() < until and process.poll() is None:
                 time.sleep(0.01)
             victims = processesOf(path, is_traced=False)
             if 0 in victims:
                 os.kill(victims[0], signal.SIGSTOP)
             try:
-                _, err = process.communicate(timeout=240)
+                _, err = process.communicate(timeout=PATIENCE_S)
             except subprocess.TimeoutExpired:
                 process.kill()
                 _, err = process.communicate()
@@ -514,7 +514,7 @@ def checkDirect(checks, work):
     broken = write(os.path.join(work, "broken.json"), '{"format":')
     nowhere = os.path.join(work, "direct.none")
     command = [*mpirun(2), replayer(), broken, "--target", nowhere, "-o", nowhere + ".out"]
-    result = run(command, env=environment(**MPI_ENVIRONMENT), timeout=240)
+    result = run(command, env=environment(**MPI_ENVIRONMENT), timeout=PATIENCE_S)
     checks.equal(result.status, 1, "mpirun omnio-replay, a broken schedule: exit status")
     checks.that(b"omnio-replay: " + broken.encode() + b": line 1" in result.err,
                 f"a broken schedule is named: {result.err[-300:]!r}")

@@ -15,7 +15,7 @@ import sys
 import time
 
 import devices
-from omnio_testing import emptied, environment, mpirun, omnio, run, runCases
+from omnio_testing import PATIENCE_S, emptied, environment, mpirun, omnio, run, runCases
 from replay_testing import MPI_ENVIRONMENT, closed, file, opened, schedule, write
 
 RANKS = 2
@@ -127,7 +127,7 @@ def rankDies(checks, work):
                 time.sleep(0.02)
             victim = rankOf(path, RANKS - 1)
             os.kill(victim, signal.SIGKILL)
-            out, err = process.communicate(timeout=240)
+            out, err = process.communicate(timeout=PATIENCE_S)
             result = type("Result", (), {"status": process.returncode, "out": out, "err": err})
             if not verbose:
                 parts = (("signal 9 (Killed)",) if options else

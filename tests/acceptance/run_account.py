@@ -13,8 +13,8 @@ import subprocess
 import sys
 import time
 
-from omnio_testing import (Checks, WorkDirectory, byTurns, differences, omnio, preloadLibrary, run, stats,
-                           treeOf)
+from omnio_testing import (PATIENCE_S, Checks, WorkDirectory, byTurns, differences, omnio,
+                           preloadLibrary, run, stats, treeOf)
 
 RINGS = "/dev/shm"
 NOBODY = 65534
@@ -167,7 +167,7 @@ def ringFiles(directory=RINGS):
 
 def waitUntilGone(pid):
     """Until the killed process can no longer write: its main thread may be the first to end."""
-    deadline = time.monotonic() + 240
+    deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         try:
             with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:

@@ -14,8 +14,8 @@ import subprocess
 import sys
 import time
 
-from omnio_testing import (Checks, WorkDirectory, emptied, environment, mpirun, omnio, program,
-                           run, skipTest, trace)
+from omnio_testing import (PATIENCE_S, Checks, WorkDirectory, emptied, environment, mpirun, omnio,
+                           program, run, skipTest, trace)
 from replay_testing import MPI_ENVIRONMENT, closed, file, opened, replay, schedule, write
 from same_system_calls import STRACE, systemCalls
 
@@ -124,7 +124,7 @@ def runEndless(checks, work, name, ranks):
                 print(f"{name}: the first write after {first:.2f} s, {peak} KiB resident", flush=True)
         finally:
             process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=240)
+            out, err = process.communicate(timeout=PATIENCE_S)
     checks.that(b"interrupted by SIGINT" in err, f"{name}: ended by the signal: {out[-300:]} {err[-500:]}")
 
 

@@ -17,8 +17,8 @@ import sys
 import time
 
 import devices
-from omnio_testing import (Checks, WorkDirectory, byTurns, differences, emptied, environment, omnio,
-                           program, run, skipTest, stats, treeOf, until)
+from omnio_testing import (PATIENCE_S, Checks, WorkDirectory, byTurns, differences, emptied,
+                           environment, omnio, program, run, skipTest, stats, treeOf, until)
 from run_account import flavours, inOwnMemory, operationsByFile
 from slow_storage import SlowStorage, needSlowStorage
 
@@ -226,7 +226,7 @@ class SlowLog:
         if to is not None:
             command = [omnio(), "trace", "-o", to, "--flavour", self.flavour, *options, "--",
                        *command]
-        return run(command, env=env, timeout=600)
+        return run(command, env=env, timeout=PATIENCE_S)
 
     def same(self, what, got, wanted, wanted_tree):
         self.checks.equal(got.status, wanted.status, f"{what}: status; {got.err[-500:]!r}")

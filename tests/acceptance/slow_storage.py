@@ -7,9 +7,9 @@ import subprocess
 import time
 
 import devices
-from omnio_testing import (emptied, endingSignalsHeld, environment, program, quietDeath, run, skipTest)
+from omnio_testing import (PATIENCE_S, emptied, endingSignalsHeld, environment, program, quietDeath,
+                           run, skipTest)
 
-LIMIT_S = 200  # for what takes moments on a quiet machine
 
 
 def whyNotSlow():
@@ -94,7 +94,7 @@ class SlowStorage:
     def stop(self):
         """Ends slowfs in place of unmounting, and returns its status."""
         self._process.terminate()
-        return self._process.wait(timeout=LIMIT_S)
+        return self._process.wait(timeout=PATIENCE_S)
 
     def _start(self):
         command = [program("slowfs"), self.backing, self.path, *self._options]
@@ -103,7 +103,7 @@ class SlowStorage:
                 command, env=environment(),
                 stdin=subprocess.PIPE if self._control else subprocess.DEVNULL, stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE, preexec_fn=quietDeath)
-        deadline = time.monotonic() + LIMIT_S
+        deadline = time.monotonic() + PATIENCE_S
         while not os.path.ismount(self.path):
             if self._process.poll() is not None or time.monotonic() > deadline:
                 self._process.kill()
@@ -116,11 +116,11 @@ class SlowStorage:
                 self._process.stdin.close()
                 self._process.stdin = None
             # A process that was just told to end may have a file open still.
-            deadline = time.monotonic() + LIMIT_S
+            deadline = time.monotonic() + PATIENCE_S
             while run(["umount", self.path]).status != 0 and time.monotonic() < deadline:
                 time.sleep(0.1)
             try:
-                out, err = self._process.communicate(timeout=LIMIT_S)
+                out, err = self._process.communicate(timeout=PATIENCE_S)
             except subprocess.TimeoutExpired:
                 run(["umount", "-l", self.path])
                 self._process.kill()

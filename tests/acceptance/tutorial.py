@@ -10,7 +10,8 @@ import os
 import re
 import shutil
 
-from omnio_testing import Checks, WorkDirectory, environment, mpirun, omnio, run, skipTest
+from omnio_testing import (PATIENCE_S, Checks, WorkDirectory, environment, mpirun, omnio, run,
+                           skipTest)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, "..", "..")
@@ -71,7 +72,7 @@ def main():
     with WorkDirectory() as work:
         shutil.copy(INPUT, work)
         for command, status, lines in commands():
-            result = run(["bash", "-o", "pipefail", "-c", command], cwd=work, timeout=240,
+            result = run(["bash", "-o", "pipefail", "-c", command], cwd=work, timeout=PATIENCE_S,
                          env=environment(PATH=path, **LAUNCHER))
             print(f"$ {command}\n{result.out.decode(errors='replace')}"
                   f"{result.err.decode(errors='replace')}", flush=True)

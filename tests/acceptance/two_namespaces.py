@@ -8,7 +8,7 @@ import os
 import shlex
 import shutil
 
-from omnio_testing import environment, mpirun, needRoot, program, run, skipTest
+from omnio_testing import PATIENCE_S, environment, mpirun, needRoot, program, run, skipTest
 
 HOSTS = {"omnio-one": "10.77.0.1", "omnio-two": "10.77.0.2"}
 SUBNET = "10.77.0.0/24"
@@ -96,7 +96,7 @@ class Network:
                       "--mca", "oob_tcp_if_include", SUBNET, "--mca", "btl", "tcp,self",
                       "--mca", "btl_tcp_if_include", SUBNET, "--host", hosts)
 
-    def run(self, command, cwd=None, timeout=240, **env):
+    def run(self, command, cwd=None, timeout=PATIENCE_S, **env):
         """Runs on the first host."""
         host, space = next(iter(self.spaces.items()))
         inner = f"{self._bind[host]}hostname {host}; exec {shlex.join([str(word) for word in command])}"

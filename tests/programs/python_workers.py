@@ -109,7 +109,8 @@ if __name__ == "__main__":
         if len(sys.argv) == 2 or part.__name__ in sys.argv[2:]:
             part()
             sys.stdout.flush()
-    # The tracker of shared memory, which would end a moment after this process.
-    from multiprocessing import resource_tracker
+    # The server of forks and the tracker of shared memory would end a moment after this process.
+    from multiprocessing import forkserver, resource_tracker
+    forkserver._forkserver._stop()
     resource_tracker._resource_tracker._stop()
     sys.exit(5)
