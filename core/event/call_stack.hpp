@@ -11,7 +11,9 @@ namespace omnio::event {
 // An executable file that return addresses lie in: the program, or a library.
 struct Module {
   std::string path;
-  std::string build_id;  // the linker's, hexadecimal; empty when it has none
+  // The linker's, hexadecimal; "=" and a digest of its code where it has none, and empty where that
+  // is not known.
+  std::string build_id;
 
   // Without its folders.
   std::string_view name() const {

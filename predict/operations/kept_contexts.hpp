@@ -1,6 +1,6 @@
 // The call stacks of contexts, kept beyond the run that they come from: as places in modules that
-// are known by their content (build id), never by addresses. So it can be told which contexts a
-// later run cannot have again, since a library was updated in between.
+// are known by their content (build id or digest), never by addresses. So it can be told which
+// contexts a later run cannot have again, since a library was updated in between.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ class KeptContexts {
 
   struct Module {
     std::string path;
-    std::string build_id;  // empty where the module has none: then its name stands for it
+    std::string build_id;  // or a digest of its code; empty: not known, so its name stands for it
 
     auto operator<=>(const Module&) const = default;
   };

@@ -189,15 +189,22 @@ def checkThreads(checks, work):
 
 
 BUILD_ID_NOTE = b"\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0"
+# An instruction of padding that does nothing, whatever its address is.
+PADDING = b"\x66\x2e\x0f\x1f\x84\0\0\0\0\0"
 
 
-def copyUpdated(source, target):
-    """The module with another build id, as one that was built anew from other sources has."""
+def copyModule(source, target, other_id=False, without_id=False, other_code=False):
+    """The module as it is after it was built anew."""
     with open(source, "rb") as file:
         content = bytearray(file.read())
-    at = content.index(BUILD_ID_NOTE) + len(BUILD_ID_NOTE)
-    for i in range(at, at + 20):
-        content[i] ^= 0xFF
+    note = content.index(BUILD_ID_NOTE)
+    if other_id:
+        for i in range(note + len(BUILD_ID_NOTE), note + len(BUILD_ID_NOTE) + 20):
+            content[i] ^= 0xFF
+    if without_id:
+        content[note + 8] = 0x33  # a note of another kind
+    if other_code:
+        content[content.index(PADDING) + len(PADDING) - 1] = 1
     with open(target, "wb") as file:
         file.write(content)
 
@@ -206,35 +213,47 @@ def checkEarlierRun(checks, work):
     """The next run is predicted from its first operation on, in another directory and with modules
     at other addresses; contexts that go through a module which was updated are learnt anew."""
     names = [f"libcallstack_plugin_{letter}.so" for letter in "ab"]
-    runs = []
-    for number, updated in enumerate(([], [], [names[1]])):
+    folder = os.path.dirname(program("c_callstack"))
+
+    def record(number, **changes):
         run = os.path.join(work, f"earlier-{number}")
         os.mkdir(run)
         for name in names:
-            copy = copyUpdated if name in updated else shutil.copy
-            copy(os.path.join(os.path.dirname(program("c_callstack")), name),
-                 os.path.join(run, name))
+            copyModule(os.path.join(folder, name), os.path.join(run, name),
+                       **(changes if name == names[1] else {}))
         command = [program("c_callstack"), "plugins", os.path.join(run, "data"),
                    *(os.path.join(run, name) for name in names)]
-        runs.append(f"{run}.trace")
-        done = trace(runs[-1], command, options=["--callstack"], cwd=run)
+        done = trace(f"{run}.trace", command, options=["--callstack"], cwd=run)
         checks.equal(done.status, 0, f"run {number}: {done}")
-    anew = predicted(runs[1])["total"]["whole_run"]["grammar"]
-    again = predicted(runs[1], "--learn-from", runs[0])
+        return f"{run}.trace"
+
+    first, second, updated = record(0), record(1), record(2, other_id=True)
+    anew = predicted(second)["total"]["whole_run"]["grammar"]
+    again = predicted(second, "--learn-from", first)
     own = again["total"]["whole_run"]["grammar"]
     print(f"an earlier run: {own['whole_right']} of {own['operations']} operations, without it "
           f"{anew['whole_right']}", flush=True)
     checks.equal(own["whole_right"], own["operations"], "after an earlier run: all are predicted")
     checks.that(anew["whole_right"] < anew["operations"] * 0.8, "without it they are not")
-    learnt = again["learnt_from"]
-    checks.equal(learnt["contexts_again"], learnt["contexts"], "contexts of the earlier run")
-    checks.equal(learnt["updated"], [], "no module was updated")
-    learnt = predicted(runs[2], "--learn-from", runs[0])["learnt_from"]
-    checks.equal([os.path.basename(one["path"]) for one in learnt["updated"]], [names[1]],
-                 "the module that was updated")
-    gone = learnt["contexts"] - learnt["contexts_again"]
-    checks.that(gone > 0, "contexts went through it")
-    checks.equal(learnt["updated"][0]["contexts"], gone, "those, and no others, are new")
+
+    def checkSame(later, earlier, what):
+        learnt = predicted(later, "--learn-from", earlier)["learnt_from"]
+        checks.equal(learnt["contexts_again"], learnt["contexts"], f"{what}: contexts that are again")
+        checks.equal(learnt["updated"], [], f"{what}: modules that were updated")
+
+    def checkUpdated(later, earlier, what):
+        learnt = predicted(later, "--learn-from", earlier)["learnt_from"]
+        checks.equal([os.path.basename(one["path"]) for one in learnt["updated"]], [names[1]],
+                     f"{what}: the module that was updated")
+        gone = learnt["contexts"] - learnt["contexts_again"]
+        checks.that(gone > 0, f"{what}: contexts went through it")
+        checks.equal(learnt["updated"][0]["contexts"], gone, f"{what}: those, and no others, are new")
+
+    checkSame(second, first, "build ids")
+    checkUpdated(updated, first, "build ids")
+    nameless = [record(3, without_id=True), record(4, without_id=True)]
+    checkSame(nameless[1], nameless[0], "digests")
+    checkUpdated(record(5, without_id=True, other_code=True), nameless[0], "digests")
 
 
 def checkBad(checks, work):

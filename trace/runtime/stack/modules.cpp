@@ -24,6 +24,7 @@ struct ElfFacts {
   std::uint64_t load = 0;
   unsigned char id[kIdBytes] = {};
   std::size_t id_bytes = 0;
+  std::uint64_t digest = 0;  // of its code, where it has no build id; 0: not known
   FrameIndex index;
 };
 
@@ -142,6 +143,25 @@ void takeBuildId(const OwnMemory& memory, std::uint64_t from, std::uint64_t byte
   }
 }
 
+// Of the code of a file without a build id, as it is in memory: 0 where it cannot be read. It may
+// have many megabytes, of which the first are enough.
+std::uint64_t digestOf(const OwnMemory& memory, std::uint64_t digest, std::uintptr_t from,
+                       std::uint64_t bytes) {
+  constexpr std::size_t kBlock = std::size_t{16} * 1024;
+  constexpr std::uint64_t kMost = std::uint64_t{32} << 20;
+  const Scratch<char, 1> block(kBlock);
+  if (!block) return 0;
+  const std::uint64_t end = from + (bytes < kMost ? bytes : kMost);
+  while (from < end) {
+    const std::size_t part = end - from < kBlock ? end - from : kBlock;
+    if (!memory.read(from, block.data(), part)) return 0;
+    digest = (digest ^ wire::checksum(block.data(), part)) * wire::kGoldenStep;
+    digest ^= digest >> 32;
+    from += part;
+  }
+  return digest;
+}
+
 // What the file says that is mapped from its beginning at `first`.
 void readElf(std::uintptr_t first, ElfFacts& facts) {
   withDescriptor([&]() -> long {
@@ -171,15 +191,21 @@ void readElf(std::uintptr_t first, ElfFacts& facts) {
         facts.index = {.begin = begin, .bytes = segment.p_filesz};
       }
     }
+    for (unsigned i = 0; i < head.e_phnum && facts.id_bytes == 0; ++i) {
+      if (!memory.read(first + head.e_phoff + i * sizeof segment, &segment, sizeof segment)) break;
+      if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
+      facts.digest = digestOf(memory, facts.digest, facts.load + segment.p_vaddr, segment.p_filesz);
+    }
     return 0;
   });
 }
 
 // The file, with another content another number; 0 where the content is not known.
 std::uint64_t identityOf(const ElfFacts& facts, std::string_view path) {
-  if (facts.id_bytes == 0) return 0;
-  const std::uint64_t sum = wire::checksum(facts.id, facts.id_bytes) * wire::kGoldenStep ^
-                            wire::checksum(path.data(), path.size());
+  if (facts.id_bytes == 0 && facts.digest == 0) return 0;
+  const std::uint64_t id =
+      facts.id_bytes == 0 ? facts.digest : wire::checksum(facts.id, facts.id_bytes);
+  const std::uint64_t sum = id * wire::kGoldenStep ^ wire::checksum(path.data(), path.size());
   return sum == 0 ? 1 : sum;
 }
 
@@ -191,7 +217,8 @@ bool noteFact(Modules::Untold& untold, std::uint32_t number, const ElfFacts& fac
   if (!memory) return false;
   Text value(memory.data(), kBytes);
   value.putHex(facts.load, 1).putByte(' ');
-  if (facts.id_bytes == 0) value.putByte('-');
+  if (facts.id_bytes == 0 && facts.digest == 0) value.putByte('-');
+  if (facts.id_bytes == 0 && facts.digest != 0) value.putByte('=').putHex(facts.digest, 16);
   for (std::size_t i = 0; i < facts.id_bytes; ++i) value.putHex(facts.id[i], 2);
   value.putByte(' ').put(path);
   char key[32];
