@@ -31,10 +31,11 @@ struct LineStyle {
   std::string_view colour;
   std::string_view dashes;
 };
-constexpr std::array<LineStyle, 5> kLineStyles = {{{"#0072b2", ""},
+constexpr std::array<LineStyle, 6> kLineStyles = {{{"#0072b2", ""},
                                                    {"#d55e00", "6 3"},
                                                    {"#009e73", "2 3"},
                                                    {"#cc79a7", "8 3 2 3"},
+                                                   {"#785c00", "12 3"},
                                                    {"#8a9099", "1 2"}}};
 
 // 1, 2 or 5 times a power of ten, so that there are some five ticks.

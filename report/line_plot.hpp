@@ -17,7 +17,7 @@ struct LinePlot {
   std::string value_axis;       // "hit ratio (%)"
   double most = 100;            // the end of that axis, which begins at 0
   double bin_s = 1;             // the width of a bin, in seconds
-  std::vector<PlotLine> lines;  // at most five
+  std::vector<PlotLine> lines;  // at most six are drawn
 };
 
 std::string svgOf(const LinePlot& plot);

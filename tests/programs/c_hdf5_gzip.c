@@ -144,12 +144,12 @@ static void readOne(hid_t file, int variable, long turn) {
 static void eachVariable(void (*operation)(hid_t file, int variable, long turn), hid_t file,
                          long turn) {
 #define ONE(variable) operation(file, variable, turn);
-#define TEN(tens)                                                                                 \
-  ONE((tens))                                                                                     \
-  ONE((tens) + 1)                                                                                 \
-  ONE((tens) + 2)                                                                                 \
-  ONE((tens) + 3) ONE((tens) + 4) ONE((tens) + 5) ONE((tens) + 6) ONE((tens) + 7) ONE((tens) + 8) \
-      ONE((tens) + 9)
+#define TEN(tens) \
+  ONE((tens))     \
+  ONE((tens) + 1) \
+  ONE((tens) + 2) \
+  ONE((tens) + 3) \
+  ONE((tens) + 4) ONE((tens) + 5) ONE((tens) + 6) ONE((tens) + 7) ONE((tens) + 8) ONE((tens) + 9)
   TEN(0)
   TEN(10)
   TEN(20)
