@@ -20,78 +20,48 @@ bool isBefore(const StoredChunk& a, const StoredChunk& b) {
 
 LogReader::LogReader(const Process& process, const Log& log, event::PathTable& paths, Stacks stacks,
                      bool is_progress)
-    : process_(process),
-      log_(log),
-      paths_(paths),
-      has_stacks_(stacks == Stacks::kRead),
-      is_progress_(is_progress),
-      stacks_(process.info) {}
+    : process_(process), log_(log), is_progress_(is_progress), events_(process, paths, stacks) {}
 
 const event::Event* LogReader::next() {
   missing_before_ = 0;
-  wire::TextDefinition text;
-  wire::HandleDefinition handle;
   while (true) {
-    if (!decoder_ && !openChunk()) return nullptr;
-    const wire::Decoded what = decoder_->next(raw_, text, handle);
-    bool good = true;
-    switch (what) {
-      case wire::Decoded::kText:
-        define(text);
-        break;
-      case wire::Decoded::kHandle:
-        good = define(handle);
-        break;
-      case wire::Decoded::kStack:
-        if (has_stacks_) stacks_.define(decoder_->stack());
-        break;
-      case wire::Decoded::kEvent:
-        good = isDefined();
-        if (!good) break;
-        ++in_chunk_;
-        if (!isWanted()) break;
-        fill();
-        return &event_;
-      case wire::Decoded::kEnd:
-      case wire::Decoded::kDamaged:
-        good = false;
-        break;
+    if (!events_.isOpen() && !openChunk()) return nullptr;
+    if (const event::Event* const event = events_.next()) {
+      noteThinking(*event);
+      return event;
     }
-    if (!good) leaveChunk();
+    leaveChunk();
   }
 }
 
 void LogReader::catchUpWith(const LogReader& ahead) {
   const auto isAt = [this](std::size_t next_chunk) {
-    return decoder_ && next_chunk_ == next_chunk;
+    return events_.isOpen() && next_chunk_ == next_chunk;
   };
   if (next_chunk_ > ahead.next_chunk_) return;
   if (!isAt(ahead.next_chunk_)) {
-    decoder_.reset();
+    events_.leave();
     next_chunk_ = ahead.next_chunk_ - 1;
     if (!openChunk()) return;
   }
-  while (isAt(ahead.next_chunk_) && in_chunk_ + 1 < ahead.in_chunk_ && next() != nullptr) {
+  while (isAt(ahead.next_chunk_) && events_.inChunk() + 1 < ahead.events_.inChunk() &&
+         next() != nullptr) {
   }
 }
 
 bool LogReader::openChunk() {
   if (next_chunk_ == log_.chunk_count) return false;
   const StoredChunk& chunk = process_.chunks[log_.first_chunk + next_chunk_++];
-  in_chunk_ = 0;
-  has_text_.fill(false);
-  has_handle_.fill(false);
   // Chunks of one log never overlap, unless one is damaged: then nothing is known to be missing.
   if (chunk.header.first_event > expected_event_) {
     missing_before_ += chunk.header.first_event - expected_event_;
   }
   expected_event_ = chunk.header.first_event + chunk.header.event_count;
   if (!loadPayload(chunk)) payload_.clear();
-  stacks_.beginChunk();
   // A trace may have more threads than a process may have files open.
   if (next_chunk_ == log_.chunk_count) container_.reset();
   if (is_progress_) base::progressBy(chunk.header.event_count);
-  decoder_.emplace(std::string_view(payload_.data(), payload_.size()), chunk.header.base_ticks);
+  events_.begin(std::string_view(payload_.data(), payload_.size()), chunk.header.base_ticks);
   return true;
 }
 
@@ -129,140 +99,28 @@ const StoredChunk* LogReader::placeOf(const StoredChunk& chunk) const {
 
 void LogReader::leaveChunk() {
   const StoredChunk& chunk = process_.chunks[log_.first_chunk + next_chunk_ - 1];
-  if (in_chunk_ < chunk.header.event_count) {
-    undecodable_ += chunk.header.event_count - in_chunk_;
-    missing_before_ += chunk.header.event_count - in_chunk_;
+  if (const std::uint64_t read = events_.inChunk(); read < chunk.header.event_count) {
+    undecodable_ += chunk.header.event_count - read;
+    missing_before_ += chunk.header.event_count - read;
   }
-  decoder_.reset();
+  events_.leave();
 }
 
-void LogReader::define(const wire::TextDefinition& text) {
-  texts_[text.slot] = {.absolute = text.bytes, .raw = text.bytes.substr(text.raw_offset)};
-  has_text_[text.slot] = true;
-}
-
-bool LogReader::define(const wire::HandleDefinition& handle) {
-  if (!has_text_[handle.text_slot]) return false;
-  const std::uint8_t slot = wire::handleSlot(handle.handle);
-  event::Text& path = texts_[handle.text_slot];
-  if (!is_own_mpi_) fileOf(path);
-  handles_[slot] = {.definition = handle, .path = path};
-  has_handle_[slot] = true;
-  return true;
-}
-
-event::FileId LogReader::fileOf(event::Text& text) {
-  if (text.file == event::kNoFile) text.file = paths_.idOf(text.absolute);
-  return text.file;
-}
-
-bool LogReader::isWanted() const {
-  return !is_own_mpi_ || (raw_.row->api == calls::Api::kMpi && raw_.depth == 0);
-}
-
-namespace {
-
-bool makesHandle(const wire::RawEvent& raw) {
-  const calls::Result result = raw.row->result;
-  const bool is_maker = result == calls::Result::kNewFd || result == calls::Result::kNewStream;
-  return is_maker && !raw.failed && raw.result > 0;
-}
-
-}  // namespace
-
-// Whether all is defined that the raw event refers to.
-bool LogReader::isDefined() const {
-  const wire::RecordLayout& layout = wire::kRecordLayouts[raw_.row->number];
-  for (unsigned i = 0; i < layout.count; ++i) {
-    if (layout.field[i] != wire::Field::kText) continue;
-    const std::int64_t slot = raw_.arguments[layout.argument[i]];
-    if (slot != 0 && !has_text_[static_cast<std::size_t>(slot - 1)]) return false;
-  }
-  if (layout.handle >= 0) {
-    const std::int64_t slot = raw_.arguments[static_cast<std::size_t>(layout.handle)];
-    if (!has_handle_[static_cast<std::size_t>(slot)]) return false;
-  }
-  if (!makesHandle(raw_)) return true;
-  const auto slot = static_cast<std::size_t>(raw_.result - 1);
-  return slot < wire::kHandleSlots && has_handle_[slot];
-}
-
-// Fills the event from the raw one.
-void LogReader::fill() {
-  const calls::Row& row = *raw_.row;
-  const wire::RecordLayout& layout = wire::kRecordLayouts[row.number];
-  event_.row = &row;
-  event_.start_ns = toNs(raw_.start);
-  event_.end_ns = toNs(raw_.end);
-  event_.recorder_ns = 0;
-  // A damaged file may hold any number.
-  if (raw_.recorder != 0 && raw_.recorder <= raw_.start) {
-    event_.recorder_ns = event_.start_ns - toNs(raw_.start - raw_.recorder);
-  }
-  event_.failed = raw_.failed;
-  event_.depth = raw_.depth;
-  event_.arguments = raw_.arguments;
-  event_.handle = nullptr;
-  event_.new_handle = nullptr;
-  event_.file = event::kNoFile;
-  event_.request = raw_.request;
-  event_.result = raw_.result;
-  event_.pieces = raw_.pieces;
-  if (has_stacks_) event_.stack = stacks_.find(raw_.stack);
-  for (unsigned i = 0; i < layout.count; ++i) {
-    if (layout.field[i] != wire::Field::kText) continue;
-    const std::uint8_t index = layout.argument[i];
-    const std::int64_t slot = raw_.arguments[index];
-    event_.texts[index] = {};
-    if (slot == 0) continue;
-    event::Text& text = texts_[static_cast<std::size_t>(slot - 1)];
-    const calls::Role role = row.arguments[index];
-    if (event_.file == event::kNoFile &&
-        (role == calls::Role::kPath || role == calls::Role::kPathTemplate)) {
-      event_.file = fileOf(text);
-    }
-    event_.texts[index] = text;
-  }
-  if (layout.handle >= 0) {
-    const auto slot =
-        static_cast<std::size_t>(raw_.arguments[static_cast<std::size_t>(layout.handle)]);
-    event_.handle = &handles_[slot];
-    if (event_.file == event::kNoFile) event_.file = fileOf(handles_[slot].path);
-  }
-  if (makesHandle(raw_)) {
-    const auto slot = static_cast<std::size_t>(raw_.result - 1);
-    event_.new_handle = &handles_[slot];
-    fileOf(handles_[slot].path);
-    // Rather than by the path of the call: that may lead through "..", which the tracer has had
-    // resolved for the handle.
-    event_.file = event_.new_handle->path.file;
-  }
-  event_.at_least =
-      !event_.failed && event_.result < 0 && event_.row->result == calls::Result::kLine;
-  if (event_.at_least) event_.result = wire::lineBytes(event_.result);
-  event_.bytes = event::bytesMoved(event_);
-  noteThinking();
-}
-
-void LogReader::noteThinking() {
-  if (raw_.think != 0 && raw_.think <= raw_.start) {
-    think_.look(event_.start_ns - toNs(raw_.start - raw_.think),
-                static_cast<std::int64_t>(raw_.think_cpu_ns & INT64_MAX));
+void LogReader::noteThinking(const event::Event& event) {
+  const wire::RawEvent& raw = events_.raw();
+  if (raw.think != 0 && raw.think <= raw.start) {
+    think_.look(event.start_ns - events_.toNs(raw.start - raw.think),
+                static_cast<std::int64_t>(raw.think_cpu_ns & INT64_MAX));
   }
   // Inner events come before the call that they are part of.
-  if (event_.depth != 0) return;
+  if (event.depth != 0) return;
   std::int64_t gap_ns = 0;
   const bool is_known =
       last_end_ns_ && missing_before_ == 0 &&
-      !__builtin_sub_overflow(event_.start_ns, *last_end_ns_, &gap_ns) &&
-      !__builtin_sub_overflow(gap_ns, std::max<std::int64_t>(event_.recorder_ns, 0), &gap_ns);
+      !__builtin_sub_overflow(event.start_ns, *last_end_ns_, &gap_ns) &&
+      !__builtin_sub_overflow(gap_ns, std::max<std::int64_t>(event.recorder_ns, 0), &gap_ns);
   if (is_known) think_.pass(gap_ns);
-  last_end_ns_ = event_.end_ns;
-}
-
-std::int64_t LogReader::toNs(std::uint64_t ticks) {
-  if (!segment_.holds(ticks)) segment_ = process_.clock->segmentOf(ticks);
-  return segment_.ns(ticks);
+  last_end_ns_ = event.end_ns;
 }
 
 IoReader::IoReader(const Process& process, const Log& log, event::PathTable& paths, IoChoice choice)

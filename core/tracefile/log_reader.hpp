@@ -1,7 +1,6 @@
 // Streams of events: one log, and the application's own I/O in a log.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -9,15 +8,10 @@
 #include "core/base/file.hpp"
 #include "core/event/event.hpp"
 #include "core/event/io_requests.hpp"
-#include "core/tracefile/call_stacks.hpp"
+#include "core/tracefile/chunk_events.hpp"
 #include "core/tracefile/process.hpp"
-#include "core/wire/decode.hpp"
 
 namespace omnio::tracefile {
-
-// Whether events get their call stacks (Event::stack). That takes time, which only commands that
-// look at stacks should spend.
-enum class Stacks : std::uint8_t { kLeft, kRead };
 
 // Reads the events of one log, in order. Memory is one chunk, however long the log is.
 class LogReader final : public event::EventSource {
@@ -29,7 +23,7 @@ class LogReader final : public event::EventSource {
 
   // Gives only the application's own calls of MPI from now on. Only their files get into the table
   // of paths. Think time is not counted then.
-  void chooseOwnMpi() { is_own_mpi_ = true; }
+  void chooseOwnMpi() { events_.chooseOwnMpi(); }
 
   const event::Event* next() override;
   std::uint64_t missingBefore() const override { return missing_before_; }
@@ -46,42 +40,23 @@ class LogReader final : public event::EventSource {
   bool openFile();
   const StoredChunk* placeOf(const StoredChunk& chunk) const;
   void leaveChunk();
-  void define(const wire::TextDefinition& text);
-  bool define(const wire::HandleDefinition& handle);
-  bool isDefined() const;
-  bool isWanted() const;
-  void fill();
-  void noteThinking();
-  event::FileId fileOf(event::Text& text);
-  std::int64_t toNs(std::uint64_t ticks);
+  void noteThinking(const event::Event& event);
 
   const Process& process_;
   const Log& log_;
-  event::PathTable& paths_;
-  const bool has_stacks_;
   const bool is_progress_;
-  bool is_own_mpi_ = false;
   std::optional<base::File> container_;
   // Where this log's chunks are in a file that has taken the container's place since it was
   // scanned: it was packed, or restored.
   std::optional<std::vector<StoredChunk>> moved_;
   std::vector<char> payload_;
-  std::optional<wire::ChunkDecoder> decoder_;
+  ChunkEvents events_;
   std::size_t next_chunk_ = 0;
-  std::uint64_t in_chunk_ = 0;        // events decoded of the open chunk
   std::uint64_t expected_event_ = 0;  // number of the next event when nothing is missing
   std::uint64_t missing_before_ = 0;
   std::uint64_t undecodable_ = 0;
   event::ThinkTime think_;
   std::optional<std::int64_t> last_end_ns_;  // of the outermost calls
-  std::array<event::Text, wire::kTextSlots> texts_{};
-  std::array<bool, wire::kTextSlots> has_text_{};
-  std::array<event::Handle, wire::kHandleSlots> handles_{};
-  std::array<bool, wire::kHandleSlots> has_handle_{};
-  CallStacks stacks_;
-  NodeClock::Segment segment_;
-  wire::RawEvent raw_;
-  event::Event event_;
 };
 
 // The calls of a log that IoReader gives. Without one of these it is the POSIX and stream calls

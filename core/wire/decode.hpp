@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -46,6 +47,9 @@ class ChunkDecoder {
   // kStack stands for.
   Decoded next(RawEvent& event, TextDefinition& text, HandleDefinition& handle);
   const StackDefinition& stack() const { return stack_; }
+
+  // The payload goes on by so many bytes, behind those that were there.
+  void extend(std::size_t bytes) { end_ += bytes; }
 
   // The first byte not yet read.
   const char* position() const { return at_; }

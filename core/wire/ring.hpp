@@ -77,6 +77,10 @@ struct RingHeader {
   bool has_note = false;
   std::atomic<std::uint64_t> progress{0};
   char trace_directory[kMaxTraceDirectory] = {};
+  // How often what the ring holds was taken out, or may have been overwritten otherwise. It moves
+  // before that begins: who copies from the ring while its process runs (prefetch/live_log.hpp)
+  // drops the copy when it has moved meanwhile.
+  std::atomic<std::uint64_t> generation{0};
 };
 static_assert(sizeof(RingHeader) <= kRingHeaderBytes);
 

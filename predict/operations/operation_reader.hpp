@@ -17,6 +17,7 @@
 #include "predict/operations/file_slots.hpp"
 #include "predict/operations/kept_contexts.hpp"
 #include "predict/operations/operation.hpp"
+#include "predict/operations/operation_maker.hpp"
 
 namespace omnio::predict {
 
@@ -44,7 +45,7 @@ class OperationReader {
   // The process of a log, by its index among those that were given.
   std::size_t processOf(std::size_t log) const { return sources_[log].number; }
   // The files of that process.
-  const FileSlots& slotsOf(std::size_t process) const { return slots_[process]; }
+  const FileSlots& slotsOf(std::size_t process) const { return makers_[process].slots(); }
 
   std::uint64_t undecodable() const { return events_.undecodable(); }
 
@@ -55,17 +56,12 @@ class OperationReader {
     std::uint32_t thread = 0;
   };
 
-  bool convert(const event::Event& event, const Source& source);
-  void noteLength(const event::Event& event);
-
-  std::vector<Source> sources_;  // by log
-  std::vector<FileSlots> slots_;
+  std::vector<Source> sources_;         // by log
+  std::vector<OperationMaker> makers_;  // by process
   KeptContexts* kept_ = nullptr;
-  std::vector<bool> is_emptied_;  // by FileId: cut to nothing, and not used since
   std::uint64_t sessions_ = 0;
   tracefile::PosixOffsets offsets_;
   tracefile::MergedReader events_;
-  Operation operation_;
 };
 
 }  // namespace omnio::predict

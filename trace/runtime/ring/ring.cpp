@@ -105,6 +105,12 @@ void noteFirstLoss() {
   if (noted_pid.exchange(process.pid) != process.pid) leaveLostNote(currentAccount());
 }
 
+// What the ring holds is about to be overwritten.
+void beginGeneration(Ring& ring) {
+  ring.header.generation.fetch_add(1, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_release);
+}
+
 // Writes out what the ring holds, or drops and counts it. A reader that comes meanwhile, or after
 // the death of the process, finds the ring as it was or empty.
 void empty(Ring& ring) {
@@ -114,6 +120,7 @@ void empty(Ring& ring) {
   }
   ring.accounted.store(((ring.accounted.load() >> 32) + 1) << 32);
   ring.closed_events.store(0);
+  beginGeneration(ring);
   // A death between these stores finds an empty ring, or one whose chunk the container has too.
   ring.header.progress.store(0);
 }
@@ -157,7 +164,11 @@ void beginOwnership(Ring& ring, Thread& self, unsigned lane) {
   const wire::Progress progress = progressOf(ring);
   char* const payload = reinterpret_cast<char*>(ring.chunk + 1);
   char* behind = reinterpret_cast<char*>(ring.chunk);  // an empty chunk is taken over
-  if (progress.events > 0) behind = payload + wire::aligned(progress.bytes);
+  if (progress.events > 0) {
+    behind = payload + wire::aligned(progress.bytes);
+  } else {
+    beginGeneration(ring);
+  }
   if (behind + kWorthwhile > ring.limit) {
     emptyInto(ring, self, lane);
     return;
