@@ -10,6 +10,7 @@
 #include <span>
 #include <string_view>
 
+#include "core/wire/prefetch.hpp"
 #include "core/wire/run.hpp"
 #include "core/wire/settings.hpp"
 #include "trace/runtime/process.hpp"
@@ -29,6 +30,7 @@ void forEachVariable(Action action) {
   offer("LD_PRELOAD");
   offer(wire::kDirectoryVariable);
   offer(wire::kRunVariable);
+  offer(wire::kPrefetchVariable);
   for (const wire::Setting& setting : wire::kSettings) {
     if (setting.reaches_processes) offer(setting.variable);
   }

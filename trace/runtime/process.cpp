@@ -13,6 +13,7 @@
 #include "core/wire/info.hpp"
 #include "trace/runtime/identity.hpp"
 #include "trace/runtime/moved_bytes.hpp"
+#include "trace/runtime/prefetch_start.hpp"
 #include "trace/runtime/recording_switch.hpp"
 #include "trace/runtime/ring/container_writer.hpp"
 #include "trace/runtime/ring/log_helper.hpp"
@@ -91,12 +92,14 @@ Mode start() {
   if (leavesTooLittle()) return Mode::kPassive;
   if (!makeEpochPage()) return Mode::kPassive;
   readSettings(process.settings);
+  makePrefetchDirectory();
   beginStacks();
   identifyRun();
   rememberLauncher();
   useKernelClocks();
   process.clock = process.settings.system_clock ? wire::ClockKind::kMonotonic : chooseClock();
   chooseRingPlace();
+  startPrefetchHelper();
   beginImage(process.settings.starts_stopped, false);
   listenForToggle();
   rawSyscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);

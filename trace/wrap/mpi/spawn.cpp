@@ -8,6 +8,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "core/wire/prefetch.hpp"
 #include "core/wire/run.hpp"
 #include "core/wire/settings.hpp"
 #include "trace/runtime/process.hpp"
@@ -63,6 +64,7 @@ Definitions definitionsOfTracer() {
   add("LD_PRELOAD");
   add(wire::kDirectoryVariable);
   add(wire::kRunVariable);
+  add(wire::kPrefetchVariable);
   for (const wire::Setting& setting : wire::kSettings) {
     if (setting.reaches_processes) add(setting.variable);
   }
