@@ -1,6 +1,7 @@
-// Measures what an operation costs in the model of omnio predict, and how much memory the model
-// takes; then what the models of several threads of a process cost and take. CPU time; the median
-// of the rounds. No time is measured for what the predictions are compared with.
+// Measures what an operation costs in the model of omnio predict, what it costs to ask for the next
+// eight, and how much memory the model takes; then what the models of several threads of a process
+// cost and take. CPU time; the median of the rounds. No time is measured for what the predictions
+// are compared with.
 //
 //   prediction_throughput [OPERATIONS [ROUNDS]]
 #include <fmt/format.h>
@@ -16,6 +17,7 @@
 #include "core/base/integers.hpp"
 #include "predict/operations/operation_model.hpp"
 #include "predict/operations/process_models.hpp"
+#include "predict/operations/process_predictor.hpp"
 
 namespace {
 
@@ -103,9 +105,30 @@ Operations operationsOf(const Input& input, std::size_t count) {
   return operations;
 }
 
+volatile std::size_t sink = 0;  // so that no prediction is left out
+
+// What the second half of a part of the input takes, when the model has learnt; with `ahead`, so
+// many operations are asked for after each.
+double halfNs(const Operations& operations, std::size_t half, std::size_t ahead) {
+  omnio::predict::ProcessPredictor predictor;
+  double begin = 0;
+  for (std::size_t i = 0; i < 2 * half; ++i) {
+    if (i == half) begin = omnio::bench::cpuNs();
+    predictor.take(0, operations[i]);
+    if (i >= half && ahead > 0) sink = predictor.next(0, ahead).size();
+  }
+  return omnio::bench::cpuNs() - begin;
+}
+
+double askingNs(const Operations& operations) {
+  const std::size_t half = std::min<std::size_t>(operations.size() / 2, 50'000);
+  return (halfNs(operations, half, 8) - halfNs(operations, half, 0)) / static_cast<double>(half);
+}
+
 void measure(const Input& input, std::size_t count, int rounds) {
   const Operations operations = operationsOf(input, count);
   std::vector<double> times;
+  std::vector<double> asking_times;
   std::size_t most_symbols = 0;
   std::size_t most_bytes = 0;
   for (int round = 0; round < rounds; ++round) {
@@ -117,8 +140,10 @@ void measure(const Input& input, std::size_t count, int rounds) {
       most_bytes = std::max(most_bytes, model.memoryBytes());
     }
     times.push_back((omnio::bench::cpuNs() - begin) / static_cast<double>(count));
+    asking_times.push_back(askingNs(operations));
   }
-  fmt::print("{:<30} {:>8.0f} {:>8} {:>8}\n", input.name, omnio::bench::median(std::move(times)),
+  fmt::print("{:<30} {:>8.0f} {:>8.0f} {:>8} {:>8}\n", input.name,
+             omnio::bench::median(std::move(times)), omnio::bench::median(std::move(asking_times)),
              most_symbols, most_bytes / 1024);
 }
 
@@ -151,8 +176,8 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "usage: prediction_throughput [OPERATIONS [ROUNDS]]\n");
     return 2;
   }
-  fmt::print("{:<30} {:>8} {:>8} {:>8}\n", "input", "update", "most", "memory");
-  fmt::print("{:<30} {:>8} {:>8} {:>8}\n", "", "ns", "symbols", "KiB");
+  fmt::print("{:<30} {:>8} {:>8} {:>8} {:>8}\n", "input", "update", "next 8", "most", "memory");
+  fmt::print("{:<30} {:>8} {:>8} {:>8} {:>8}\n", "", "ns", "ns", "symbols", "KiB");
   for (const Input& input : inputs()) measure(input, operations, rounds);
   fmt::print("\n{:<30} {:>8} {:>8} {:>8}\n", "input of each thread", "threads", "update", "memory");
   fmt::print("{:<30} {:>8} {:>8} {:>8}\n", "", "", "ns", "KiB");

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include "core/event/event.hpp"
 
@@ -51,9 +52,13 @@ inline Segment segmentOf(const Operation& operation) {
 struct Predicted {
   std::uint64_t context = 0;
   Kind kind = Kind::kOpen;
+  bool is_unknown = false;  // what the context is was forgotten, or a run begins
   std::int64_t bytes = 0;
   Segment segment{};
   double weight = 1;
+  // From the end of the last operation that was taken to the begin of this one, ns. Nothing where a
+  // transition on the way is new, and by those that predict no times.
+  std::optional<double> until_ns = {};
 };
 
 // 100 * |S n S0| / (max(end) - min(begin)), and 100 where both are empty (Dorier et al., TPDS

@@ -24,6 +24,8 @@ void OperationModel::take(const Operation& operation) {
   OfTransition& transition =
       transitions_[OperationModel::transition(lastContext(), operation.context)];
   OfContext& context = contexts_[operation.context];
+  const auto duration = static_cast<double>(operation.end_ns - operation.start_ns);
+  context.duration = context.used == 0 ? duration : (context.duration + duration) / 2;
   transition.used = context.used = count_;
   context.kind = operation.kind;
   context.slot = operation.slot;
@@ -76,7 +78,8 @@ void OperationModel::takeOffset(OfTransition& transition, const OfContext& conte
 Predicted OperationModel::predicted(std::uint64_t context, double weight) const {
   Predicted predicted{.context = context, .weight = weight};
   const auto known = contexts_.find(context);
-  if (known == contexts_.end()) return predicted;
+  predicted.is_unknown = known == contexts_.end();
+  if (predicted.is_unknown) return predicted;
   predicted.kind = known->second.kind;
   predicted.segment.slot = known->second.slot;
   if (!transfers(predicted.kind)) return predicted;
@@ -112,58 +115,107 @@ std::vector<Predicted> OperationModel::next() const {
 
 std::vector<Path> OperationModel::following(std::size_t count) const {
   std::vector<Path> all;
-  for (const auto& one : expectedContexts()) {
-    std::optional<pattern::GrammarPredictor::Iterator> sequence;
-    if (believesGrammar()) sequence = contexts_sequence_.iterator(one.symbol);
-    all.push_back({.weight = one.weight, .operations = path(std::move(sequence), count)});
-  }
+  for (const auto& one : expectedContexts()) all.push_back(path(one, count));
   return all;
 }
 
-std::vector<Predicted> OperationModel::path(
-    std::optional<pattern::GrammarPredictor::Iterator> sequence, std::size_t count) const {
-  std::vector<Predicted> all;
-  std::unordered_map<std::uint64_t, SizeModel::Ahead> sizes;
-  std::unordered_map<std::uint64_t, OffsetModel::Ahead> offsets;
-  std::unordered_map<std::uint64_t, std::int64_t> distances;
-  std::unordered_map<Slot, FilePlace> places;
-  const std::uint64_t again = lastContext();
-  std::uint64_t before = lastContext();
-  while (all.size() < count) {
-    const std::uint64_t context = sequence ? sequence->next().value_or(again) : again;
-    Predicted one{.context = context};
-    if (const auto known = contexts_.find(context); known != contexts_.end()) {
-      const Slot slot = known->second.slot;
-      one.kind = known->second.kind;
-      one.segment.slot = slot;
-      const auto [place, is_new] = places.try_emplace(slot);
-      if (is_new) {
-        const auto there = places_.find(slot);
-        if (there != places_.end()) place->second = there->second;
-      }
-      if (one.kind == Kind::kOpen) place->second.end = 0;
-      if (transfers(one.kind)) {
-        one.bytes = sizes.try_emplace(context, known->second.sizes).first->second.next();
-        const std::uint64_t key = transition(before, context);
-        const auto model = transitions_.find(key);
-        const auto distance = distances.try_emplace(context, known->second.distance).first;
-        const OffsetModel::Known at = {
-            .place = place->second, .bytes = one.bytes, .distance = distance->second};
-        one.segment.begin =
-            model == transitions_.end() || !model->second.has_offsets
-                ? new_transitions_.next(at)
-                : offsets.try_emplace(key, model->second.offsets, young_transitions_)
-                      .first->second.next(at);
-        one.segment.end = one.segment.begin + one.bytes;
-        distance->second = one.segment.begin - place->second.end;
-        place->second.transfer(place->second.file, one.segment.begin, one.bytes,
-                               one.kind == Kind::kWrite);
-      }
-    }
-    all.push_back(one);
-    before = context;
+Path OperationModel::likeliest(std::size_t count) const {
+  const auto expected = expectedContexts();
+  return expected.empty() ? Path() : path(expected.front(), count);
+}
+
+// Paths are short, so these are looked up by going through them.
+struct OperationModel::AlongPath {
+  struct Context {
+    std::uint64_t key = 0;
+    const OfContext* known = nullptr;
+    SizeModel::Ahead sizes;
+    std::int64_t distance = 0;
+  };
+  struct Transition {
+    std::uint64_t key = 0;
+    OffsetModel::Ahead offsets;
+  };
+  struct File {
+    Slot slot = 0;
+    FilePlace place;
+  };
+  std::vector<Context> contexts;
+  std::vector<Transition> transitions;
+  std::vector<File> files;
+  std::uint64_t before = 0;
+  std::optional<double> end_ns;  // of the one before
+};
+
+Path OperationModel::path(const pattern::GrammarPredictor::Expected& first,
+                          std::size_t count) const {
+  Path path{.weight = first.weight, .operations = {}};
+  path.operations.reserve(count);
+  std::optional<pattern::GrammarPredictor::Iterator> sequence;
+  if (believesGrammar()) sequence = contexts_sequence_.iterator(first.symbol);
+  AlongPath along;
+  along.before = lastContext();
+  if (last_) along.end_ns = 0;
+  while (path.operations.size() < count) {
+    const std::uint64_t context =
+        sequence ? sequence->next().value_or(lastContext()) : lastContext();
+    path.operations.push_back(this->along(along, context));
   }
-  return all;
+  return path;
+}
+
+Predicted OperationModel::along(AlongPath& path, std::uint64_t context) const {
+  Predicted one{.context = context};
+  const std::uint64_t key = transition(std::exchange(path.before, context), context);
+  auto at = std::ranges::find(path.contexts, context, &AlongPath::Context::key);
+  if (at == path.contexts.end()) {
+    const auto found = contexts_.find(context);
+    if (found == contexts_.end()) {
+      one.is_unknown = true;
+      path.end_ns.reset();
+      return one;
+    }
+    const OfContext& known = found->second;
+    path.contexts.push_back({context, &known, SizeModel::Ahead(known.sizes), known.distance});
+    at = path.contexts.end() - 1;
+  }
+  const OfContext& known = *at->known;
+  one.kind = known.kind;
+  one.segment.slot = known.slot;
+  const OfTransition* const transition = findTransition(key);
+  if (transition == nullptr || transition->gaps.moments.count() == 0) {
+    path.end_ns.reset();
+  } else if (path.end_ns) {
+    one.until_ns = *path.end_ns + std::max(transition->gaps.expected, 0.0);
+    path.end_ns = *one.until_ns + std::max(known.duration, 0.0);
+  }
+  auto file = std::ranges::find(path.files, known.slot, &AlongPath::File::slot);
+  if (file == path.files.end()) {
+    const auto found = places_.find(known.slot);
+    path.files.push_back({known.slot, found == places_.end() ? FilePlace() : found->second});
+    file = path.files.end() - 1;
+  }
+  FilePlace& place = file->place;
+  if (one.kind == Kind::kOpen) place.end = 0;
+  if (!transfers(one.kind)) return one;
+  one.bytes = at->sizes.next();
+  one.segment.begin = offsetAlong(path, transition, key,
+                                  {.place = place, .bytes = one.bytes, .distance = at->distance});
+  one.segment.end = one.segment.begin + one.bytes;
+  at->distance = one.segment.begin - place.end;
+  place.transfer(place.file, one.segment.begin, one.bytes, one.kind == Kind::kWrite);
+  return one;
+}
+
+std::int64_t OperationModel::offsetAlong(AlongPath& path, const OfTransition* transition,
+                                         std::uint64_t key, const OffsetModel::Known& known) const {
+  if (transition == nullptr || !transition->has_offsets) return new_transitions_.next(known);
+  auto at = std::ranges::find(path.transitions, key, &AlongPath::Transition::key);
+  if (at == path.transitions.end()) {
+    path.transitions.push_back({key, OffsetModel::Ahead(transition->offsets, young_transitions_)});
+    at = path.transitions.end() - 1;
+  }
+  return at->offsets.next(known);
 }
 
 std::optional<std::int64_t> OperationModel::sizeOf(const Operation& operation) const {

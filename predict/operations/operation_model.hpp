@@ -38,6 +38,8 @@ class OperationModel final : public Predictor {
   // The most likely first.
   std::vector<Predicted> next() const override;
   std::vector<Path> following(std::size_t count) const override;
+  // The first of these alone, which takes less time; nothing where nothing is expected.
+  Path likeliest(std::size_t count) const;
   std::optional<std::int64_t> sizeOf(const Operation& operation) const override;
   std::optional<std::int64_t> offsetOf(const Operation& operation) const override;
   // The time from the end of the last operation to the begin of this one. Nothing where the
@@ -65,6 +67,7 @@ class OperationModel final : public Predictor {
     SizeModel sizes;
     bool has_offset = false;    // one had
     std::int64_t distance = 0;  // of the last one, from where the one before in the file ended
+    double duration = 0;        // expected, ns: T <- (T + new) / 2
     std::uint64_t used = 0;
   };
   // Between the end of an operation and the begin of the next one, ns.
@@ -96,9 +99,17 @@ class OperationModel final : public Predictor {
   std::int64_t offsetOf(std::uint64_t context, std::int64_t bytes, const FilePlace& place) const;
   void takeOffset(OfTransition& transition, const OfContext& context, const FilePlace& place,
                   std::int64_t expected_bytes, const Operation& operation);
-  // Those that follow in this sequence; without one the last context comes again.
-  std::vector<Predicted> path(std::optional<pattern::GrammarPredictor::Iterator> sequence,
-                              std::size_t count) const;
+  // Those that follow where this context is next.
+  Path path(const pattern::GrammarPredictor::Expected& first, std::size_t count) const;
+  // What a path has changed of the models on its way.
+  struct AlongPath;
+  Predicted along(AlongPath& path, std::uint64_t context) const;
+  std::int64_t offsetAlong(AlongPath& path, const OfTransition* transition, std::uint64_t key,
+                           const OffsetModel::Known& known) const;
+  const OfTransition* findTransition(std::uint64_t key) const {
+    const auto found = transitions_.find(key);
+    return found == transitions_.end() ? nullptr : &found->second;
+  }
   void keepBounds();
   void dropUnused();
   void countParts();

@@ -39,6 +39,8 @@ class ProcessModels {
 
   // Its model, which is made where there is none. Holds until the next take().
   OperationModel& of(std::size_t thread);
+  // nullptr where there is none.
+  const OperationModel* find(std::size_t thread) const { return threads_[thread].model.get(); }
   // Has the thread's model take an operation, then keeps the bound.
   void take(std::size_t thread, const Operation& operation) {
     of(thread).take(operation);
