@@ -12,7 +12,7 @@ endif()
 set(omnio_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/omnio)
 
 # Folders whose libraries are the inside of a program, or of the tracer: no headers for others.
-set(omnio_private_folders trace logging cli)
+set(omnio_private_folders trace logging prefetch cli)
 
 function(omnio_install_library target)
   # omnio_core is linked as omnio::core, from the build tree and from the installed package alike.

@@ -30,8 +30,7 @@ std::optional<RingMemory> RingMemory::open(const std::filesystem::path& path) {
   if (memory == MAP_FAILED) return {};
   RingMemory ring(memory, facts.st_ino);
   const wire::RingHeader& header = ring.header();
-  const bool is_ring = header.magic == wire::kRingMagic &&
-                       header.version == wire::kFormatVersion &&
+  const bool is_ring = header.magic == wire::kRingMagic && header.version == wire::kFormatVersion &&
                        header.data_offset == wire::kRingHeaderBytes &&
                        header.data_bytes == wire::kRingDataBytes;
   return is_ring ? std::optional(std::move(ring)) : std::nullopt;
@@ -54,8 +53,7 @@ LiveLog::LiveLog(RingMemory ring, const tracefile::Process& process, event::Path
 
 bool LiveLog::hasMore() const {
   const wire::RingHeader& header = ring_.header();
-  const auto progress =
-      wire::Progress::unpack(header.progress.load(std::memory_order_acquire));
+  const auto progress = wire::Progress::unpack(header.progress.load(std::memory_order_acquire));
   if (header.generation.load(std::memory_order_relaxed) != generation_) return progress.events > 0;
   return progress.chunk != chunk_ || progress.bytes > copied_;
 }

@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/event/event.hpp"
@@ -57,6 +58,8 @@ class LiveLog {
   // Events that were overwritten before they were read, as far as the chunks tell.
   std::uint64_t lost() const { return lost_; }
   const RingMemory& ring() const { return ring_; }
+  // Ends it.
+  RingMemory takeRing() && { return std::move(ring_); }
 
  private:
   enum class Copied { kSomething, kNothing, kOverwritten };
@@ -68,7 +71,7 @@ class LiveLog {
   tracefile::ChunkEvents events_;
   std::unique_ptr<char[]> payload_;  // of the chunk that is read
   std::uint64_t generation_ = 0;
-  std::uint32_t chunk_ = 0;  // where it stands in the ring
+  std::uint32_t chunk_ = 0;   // where it stands in the ring
   std::uint32_t copied_ = 0;  // bytes of its payload
   bool has_begun_ = false;    // its header was taken
   bool is_whole_ = false;     // nothing will be added to it

@@ -19,8 +19,8 @@ TRACEFILE = (*EVENT, "core/event")
 MPI = (*TRACEFILE, "core/tracefile")
 ORDER = (*MPI, "core/mpi")
 ALL_OF_CORE = (*ORDER, "core/order", "core/model", "core/pattern")
-ALL_BUT_TRACE = (*ALL_OF_CORE, "logging", "statistics", "preprocess", "phase_model", "predict", "replay",
-                 "ior_bridge", "report")
+ALL_BUT_TRACE = (*ALL_OF_CORE, "logging", "statistics", "preprocess", "phase_model", "predict", "prefetch",
+                 "replay", "ior_bridge", "report")
 
 # Folder -> the other folders that it may include. A file belongs to the longest that fits its path.
 LAYERS = {
@@ -41,6 +41,7 @@ LAYERS = {
     "preprocess": ALL_OF_CORE,
     "phase_model": ALL_OF_CORE,
     "predict": ALL_OF_CORE,
+    "prefetch": (*ALL_OF_CORE, "predict"),
     "replay": (*ALL_OF_CORE, "logging"),
     "ior_bridge": (*ALL_OF_CORE, "logging", "replay"),
     "cli": ALL_BUT_TRACE,

@@ -54,10 +54,11 @@ int run(int argc, const char* const* argv) {
   app.setVersion("omnio " OMNIO_VERSION);
   app.requireOneSubcommand();
   for (const auto add :
-       {addTraceCommand, addLogCommand, addStatsCommand, addCollectCommand, addPackCommand,
-        addPhasesCommand, addPreprocessCommand, addScheduleCommand, addReplayCommand,
-        addVerifyCommand, addIorCommand, addCalibrateCommand, addEstimateCommand, addCompareCommand,
-        addExportCommand, addReportCommand, addAdviseCommand, addDiffCommand, addPredictCommand}) {
+       {addTraceCommand,    addLogCommand,     addStatsCommand,      addCollectCommand,
+        addPackCommand,     addPhasesCommand,  addPreprocessCommand, addScheduleCommand,
+        addReplayCommand,   addVerifyCommand,  addIorCommand,        addCalibrateCommand,
+        addEstimateCommand, addCompareCommand, addExportCommand,     addReportCommand,
+        addAdviseCommand,   addDiffCommand,    addPredictCommand,    addPrefetchCommand}) {
     add(app);
   }
   addCompletionCommand(app);

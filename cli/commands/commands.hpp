@@ -40,6 +40,7 @@ void addReportCommand(base::Command program);
 void addAdviseCommand(base::Command program);
 void addDiffCommand(base::Command program);
 void addPredictCommand(base::Command program);
+void addPrefetchCommand(base::Command program);
 // Call it last: its scripts have the commands that the program has by then, and this one.
 void addCompletionCommand(const base::Program& program);
 

@@ -24,7 +24,7 @@
 namespace omnio::trace {
 namespace {
 
-constexpr std::size_t kStackBytes = 64 * 1024;
+constexpr std::size_t kOneStackBytes = 64 * 1024;
 constexpr std::size_t kMostWords = 64;
 constexpr std::size_t kMostVariables = 8;
 
@@ -81,7 +81,7 @@ long becomeHelper(void* argument) {
 long leave(void* argument) {
   auto& helper = *static_cast<Helper*>(argument);
   rawSyscall(SYS_setsid);
-  startClone(CLONE_VM | CLONE_VFORK, helper.stack, kStackBytes, becomeHelper, argument);
+  startClone(CLONE_VM | CLONE_VFORK, helper.stack, kOneStackBytes, becomeHelper, argument);
   return 0;
 }
 
@@ -97,17 +97,17 @@ void takeWords(Helper& helper, char* value) {
 }
 
 void run(Helper& helper) {
-  char* const stacks = static_cast<char*>(mapAnonymous(2 * kStackBytes));
+  char* const stacks = static_cast<char*>(mapAnonymous(2 * kOneStackBytes));
   if (stacks == nullptr) return;
   helper.stack = stacks;
   {
     const HeldSignals held;
-    const long child = startClone(CLONE_VM | CLONE_VFORK, stacks + kStackBytes, kStackBytes, leave,
-                                  &helper);
+    const long child =
+        startClone(CLONE_VM | CLONE_VFORK, stacks + kOneStackBytes, kOneStackBytes, leave, &helper);
     while (child > 0 && rawSyscall(SYS_wait4, child, 0, __WALL, 0) == -EINTR) {
     }
   }
-  unmap(stacks, 2 * kStackBytes);
+  unmap(stacks, 2 * kOneStackBytes);
 }
 
 char variable_text[3][wire::kMaxTraceDirectory + 64];

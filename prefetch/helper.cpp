@@ -1,0 +1,320 @@
+#include "prefetch/helper.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/inotify.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/document_file.hpp"
+#include "core/base/file.hpp"
+#include "core/base/node_memory.hpp"
+#include "core/tracefile/ring_file.hpp"
+#include "core/wire/clock.hpp"
+#include "prefetch/figures.hpp"
+#include "prefetch/job_files.hpp"
+#include "prefetch/live_clock.hpp"
+#include "prefetch/live_process.hpp"
+#include "prefetch/orders.hpp"
+#include "prefetch/page_fetcher.hpp"
+#include "prefetch/planner.hpp"
+
+namespace omnio::prefetch {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kSecondNs = 1'000'000'000;
+// How often it looks which processes are left, and which descriptors are out of use.
+constexpr std::int64_t kLookAroundNs = kSecondNs / 10;
+// Without processes it waits for the next one, while who started the run is there to start more.
+constexpr std::int64_t kLingerNs = kSecondNs / 2;
+constexpr std::int64_t kFirstProcessNs = 10 * kSecondNs;
+// Above that many events at once it lags, and what would be fetched is over.
+constexpr std::size_t kTooManyEvents = 1024;
+
+class Helper {
+ public:
+  explicit Helper(const HelperSettings& settings)
+      : settings_(settings),
+        clock_(wire::detectClock()),
+        files_(fetcher_, static_cast<std::int64_t>(wire::systemNs(CLOCK_REALTIME)),
+               settings.budget_bytes > 0 ? settings.budget_bytes : defaultBudget(),
+               [this](const FetchedRanges::Owner& owner, bool was_used) {
+                 const auto found = processes_.find(owner.process);
+                 if (found != processes_.end())
+                   found->second->planner.ended(owner.stream, was_used);
+               }),
+        watch_(inotify_init1(IN_NONBLOCK | IN_CLOEXEC)),
+        begin_ns_(nowNs()) {}
+
+  void run() {
+    inotify_add_watch(watch_.get(), settings_.ring_directory.c_str(), IN_CREATE | IN_MOVED_TO);
+    lookForRings();
+    while (!is_told_to_end_ && !isOver()) {
+      wait();
+      obey();
+      if (hasNewFiles()) lookForRings();
+      step();
+    }
+    for (auto& [token, job] : processes_) poll(*job);
+    files_.finish();
+  }
+
+  Figures figures() const;
+
+ private:
+  struct Job {
+    explicit Job(const RingMemory& ring, LiveClock& clock) : process(ring, clock) {}
+    LiveProcess process;
+    Planner planner;
+  };
+
+  void lookForRings();
+  bool hasNewFiles() const;
+  void wait() const;
+  void obey();
+  void step();
+  void poll(Job& job);
+  void act(Job& job, std::uint32_t thread, std::int64_t cause_ns);
+  void lookAround();
+  bool isOver() const;
+
+  const HelperSettings& settings_;
+  LiveClock clock_;
+  PageFetcher fetcher_;
+  std::map<std::uint64_t, std::unique_ptr<Job>> processes_;  // by token
+  JobFiles files_;
+  base::Descriptor watch_;
+  std::int64_t begin_ns_;
+  std::int64_t alone_since_ns_ = 0;  // 0: it is not
+  std::int64_t looked_ns_ = 0;
+  bool is_told_to_end_ = false;
+  bool is_off_ = false;
+  ReadTimes times_;
+  Median delays_;
+  std::uint64_t requests_ = 0;
+  std::uint64_t was_there_ = 0;
+  std::uint64_t seen_processes_ = 0;
+  std::uint64_t lost_ = 0;
+};
+
+void Helper::lookForRings() {
+  for (const fs::path& path : tracefile::ringFiles({settings_.ring_directory})) {
+    const auto name = tracefile::ringNameOf(path.filename().native());
+    if (!name || !(name->run == settings_.run.id)) continue;
+    auto ring = RingMemory::open(path);
+    // A process that is gone has nothing to be fetched for.
+    if (!ring || !tracefile::isAlive(ring->header().pid, ring->header().process_start)) continue;
+    auto& job = processes_[ring->header().token];
+    if (job == nullptr) {
+      job = std::make_unique<Job>(*ring, clock_);
+      ++seen_processes_;
+    }
+    job->process.add(std::move(*ring));
+  }
+}
+
+bool Helper::hasNewFiles() const {
+  alignas(inotify_event) char events[16384];
+  bool has_some = false;
+  while (read(watch_.get(), events, sizeof events) > 0) has_some = true;
+  return has_some;
+}
+
+void Helper::wait() const {
+  std::int64_t due_ns = looked_ns_ + kLookAroundNs;
+  for (const auto& [token, job] : processes_) due_ns = std::min(due_ns, job->process.due_ns());
+  const std::int64_t left_ns = std::max<std::int64_t>(due_ns - nowNs(), 0);
+  const timespec timeout = {.tv_sec = left_ns / kSecondNs, .tv_nsec = left_ns % kSecondNs};
+  pollfd watched[] = {{.fd = watch_.get(), .events = POLLIN, .revents = 0},
+                      {.fd = settings_.socket, .events = POLLIN, .revents = 0}};
+  ppoll(watched, 2, &timeout, nullptr);
+}
+
+void Helper::obey() {
+  while (const auto order = receive(settings_.socket)) {
+    if (*order == Order::kEnd) is_told_to_end_ = true;
+    if (*order == Order::kOff) is_off_ = true;
+    if (*order == Order::kOn) is_off_ = false;
+  }
+}
+
+void Helper::step() {
+  const std::int64_t now_ns = nowNs();
+  for (auto& [token, job] : processes_) {
+    if (job->process.due_ns() <= now_ns) poll(*job);
+  }
+  files_.takeDone([this](const PageFetcher::Done& done) {
+    if (done.came == PageFetcher::Came::kWasThere) ++was_there_;
+    if (done.came != PageFetcher::Came::kFetched) return;
+    ++requests_;
+    delays_.add(done.delay_ns);
+  });
+  if (now_ns - looked_ns_ >= kLookAroundNs) lookAround();
+}
+
+void Helper::poll(Job& job) {
+  struct Last {
+    std::uint32_t thread;
+    std::int64_t end_ns;
+  };
+  std::vector<Last> last;
+  const std::size_t events = job.process.poll(nowNs(), [&](const LiveProcess::Seen& seen) {
+    const predict::Operation& operation = seen.operation;
+    const std::int64_t covered = files_.take(job.process, seen);
+    if (operation.kind == predict::Kind::kRead && operation.bytes > Planner::kLeastBytes) {
+      times_.take(operation.bytes, operation.end_ns - operation.start_ns,
+                  2 * covered >= operation.bytes);
+    }
+    job.planner.take(seen.thread, operation);
+    const auto same = std::ranges::find(last, seen.thread, &Last::thread);
+    if (same == last.end()) {
+      last.push_back({seen.thread, operation.end_ns});
+    } else {
+      same->end_ns = operation.end_ns;
+    }
+  });
+  if (events > kTooManyEvents) return;
+  for (const Last& one : last) act(job, one.thread, one.end_ns);
+}
+
+void Helper::act(Job& job, std::uint32_t thread, std::int64_t cause_ns) {
+  for (const Wanted& wanted : job.planner.plan(thread)) {
+    if (is_off_) break;
+    const auto open = job.process.openFile(wanted.file);
+    if (!open) continue;
+    const bool goes_on = files_.fetch(
+        job.process, {.file = open->file,
+                      .range = {.begin = wanted.offset, .end = wanted.offset + wanted.bytes},
+                      .owner = {.process = job.process.token(), .stream = wanted.stream},
+                      .cause_ns = cause_ns});
+    if (!goes_on) break;
+  }
+  if (const auto until_ns = job.planner.untilNext_ns()) {
+    job.process.expect(thread, cause_ns, *until_ns);
+  }
+}
+
+void Helper::lookAround() {
+  looked_ns_ = nowNs();
+  for (auto place = processes_.begin(); place != processes_.end();) {
+    Job& job = *place->second;
+    if (job.process.isAlive()) {
+      ++place;
+      continue;
+    }
+    poll(job);
+    lost_ += job.process.lost();
+    files_.gone(job.process);
+    place = processes_.erase(place);
+  }
+  files_.closeUnused(looked_ns_);
+  if (!processes_.empty()) {
+    alone_since_ns_ = 0;
+  } else if (alone_since_ns_ == 0) {
+    alone_since_ns_ = looked_ns_;
+  }
+}
+
+bool Helper::isOver() const {
+  if (alone_since_ns_ == 0) return false;
+  const std::int64_t alone_ns = nowNs() - alone_since_ns_;
+  const wire::Supervisor& starter = settings_.run.supervisor;
+  const bool is_started_here =
+      settings_.lingers && starter.boot == tracefile::bootNumber(tracefile::thisBoot());
+  if (is_started_here && tracefile::isAlive(starter.pid, starter.start)) return false;
+  return alone_ns > (seen_processes_ == 0 ? kFirstProcessNs : kLingerNs);
+}
+
+Figures Helper::figures() const {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
+  Figures figures{
+      .host = tracefile::thisHost(),
+      .processes = seen_processes_,
+      .events_lost = lost_,
+      .requests = requests_,
+      .was_there = was_there_,
+      .fetched_bytes = files_.fetchedBytes(),
+      .used_bytes = files_.usedBytes(),
+      .wasted_bytes = files_.wastedBytes(),
+      .budget_bytes = settings_.budget_bytes > 0 ? settings_.budget_bytes : defaultBudget(),
+      .median_delay_ns = delays_.value(),
+      .helper_cpu_s = seconds(used.ru_utime) + seconds(used.ru_stime),
+      .wall_s = static_cast<double>(nowNs() - begin_ns_) / 1e9,
+      .saved = times_.saved(),
+      .written_files = files_.writtenFiles(),
+      .changed_files = files_.changedFiles(),
+      .left_alone = files_.leftAlone()};
+  for (const auto& [token, job] : processes_) figures.events_lost += job->process.lost();
+  return figures;
+}
+
+// A rank may be bound to one processor, which the helper has inherited; and timers may be late by
+// 50 us by default.
+void beApart() {
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  for (std::size_t i = 0; i < CPU_SETSIZE; ++i) CPU_SET(i, &all);
+  sched_setaffinity(0, sizeof all, &all);
+  prctl(PR_SET_TIMERSLACK, 10'000UL);
+}
+
+// The run leaves nothing on this node: its directory was for this run alone, and nobody collects
+// rings for it.
+void removeTraces(const HelperSettings& settings) {
+  std::error_code error;
+  for (const fs::path& path : tracefile::ringFiles({settings.ring_directory})) {
+    const auto name = tracefile::ringNameOf(path.filename().native());
+    if (name && name->run == settings.run.id) fs::remove(path, error);
+  }
+  fs::remove_all(settings.directory, error);
+}
+
+}  // namespace
+
+fs::path figuresFile(const fs::path& directory, const std::string& host) {
+  return directory / fmt::format("prefetch-{}.json", host);
+}
+
+std::int64_t defaultBudget() {
+  constexpr std::int64_t kPart = 16;
+  auto bytes = static_cast<std::int64_t>(base::memoryBytes());
+  std::ifstream in("/proc/meminfo");
+  for (std::string line; std::getline(in, line);) {
+    if (!line.starts_with("MemAvailable:")) continue;
+    bytes = std::min<std::int64_t>(bytes, std::stoll(line.substr(line.find(':') + 1)) << 10);
+  }
+  return bytes / kPart;
+}
+
+base::Result<void> help(const HelperSettings& settings) {
+  beApart();
+  Helper helper(settings);
+  helper.run();
+  const Figures figures = helper.figures();
+  auto written =
+      base::writeDocument(figuresFile(settings.directory, figures.host), jsonOf(figures));
+  const wire::Supervisor& starter = settings.run.supervisor;
+  const bool is_awaited = settings.lingers &&
+                          starter.boot == tracefile::bootNumber(tracefile::thisBoot()) &&
+                          tracefile::isAlive(starter.pid, starter.start);
+  if (settings.keeps_nothing && !is_awaited) removeTraces(settings);
+  return written;
+}
+
+}  // namespace omnio::prefetch

@@ -1,0 +1,137 @@
+#include "prefetch/live_process.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/event/event.hpp"
+
+namespace omnio::prefetch {
+namespace {
+
+// A log that has had nothing new for kQuietNs is looked at ever more seldom.
+constexpr std::int64_t kLeastPauseNs = 200'000;
+constexpr std::int64_t kMostPauseNs = 5'000'000;
+constexpr std::int64_t kQuietNs = 10'000'000;
+// Of the time that the next operation is expected to take: it may be shorter.
+constexpr double kSafePart = 0.75;
+// A program that uses ever new files: beyond that its paths are forgotten.
+constexpr std::size_t kMostPaths = std::size_t{1} << 16;
+
+}  // namespace
+
+LiveProcess::LiveProcess(const RingMemory& ring, LiveClock& clock)
+    : start_(ring.header().process_start), clock_(clock) {
+  process_.pid = ring.header().pid;
+  process_.token = ring.header().token;
+  process_.clock = clock.now();
+  renew();
+}
+
+// What is known of open files, and of the turns of loops over files, stays.
+void LiveProcess::renew() {
+  auto paths = std::make_unique<event::PathTable>();
+  auto maker = std::make_unique<predict::OperationMaker>(*paths);
+  if (maker_) maker->slots().goOnWith(maker_->slots().kept());
+  offsets_ = std::make_unique<tracefile::PosixOffsets>(
+      std::vector<const tracefile::Process*>{&process_}, *paths, sessions_);
+  maker_ = std::move(maker);
+  paths_ = std::move(paths);
+  open_.clear();
+}
+
+void LiveProcess::renewAll() {
+  std::vector<std::unique_ptr<Log>> logs = std::move(logs_);
+  logs_.clear();
+  renew();
+  for (auto& old : logs) {
+    auto log = std::make_unique<Log>(std::move(old->live).takeRing(), process_, *paths_);
+    while (log->live.next() != nullptr) {  // they were taken
+    }
+    log->thread = old->thread;
+    logs_.push_back(std::move(log));
+  }
+}
+
+void LiveProcess::add(RingMemory ring) {
+  for (const auto& log : logs_) {
+    if (log->live.ring().inode() == ring.inode()) return;
+  }
+  logs_.push_back(std::make_unique<Log>(std::move(ring), process_, *paths_));
+}
+
+std::optional<LiveProcess::Open> LiveProcess::openFile(event::FileId file) const {
+  const auto found = open_.find(file);
+  return found == open_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void LiveProcess::expect(std::uint32_t thread, std::int64_t end_ns, double until_ns) {
+  const auto due_ns = end_ns + static_cast<std::int64_t>(std::min(
+                                   kSafePart * until_ns, static_cast<double>(kMostPauseNs)));
+  for (const auto& log : logs_) {
+    if (log->thread == thread && log->head == nullptr) log->due_ns = std::max(log->due_ns, due_ns);
+  }
+}
+
+std::uint64_t LiveProcess::lost() const {
+  std::uint64_t lost = 0;
+  for (const auto& log : logs_) lost += log->live.lost();
+  return lost;
+}
+
+void LiveProcess::take(const Log& log, const std::function<void(const Seen&)>& take) {
+  const event::Event& event = *log.head;
+  const predict::Operation* const operation = maker_->take(process_, event, *offsets_);
+  if (operation == nullptr) return;
+  const event::Handle* const handle =
+      operation->kind == predict::Kind::kOpen ? event.new_handle : event.handle;
+  const wire::HandleDefinition& definition = handle->definition;
+  const FileKey key{.device = definition.device, .inode = definition.inode};
+  open_[operation->file] = {.file = key, .fd = definition.fd};
+  take({.thread = log.thread,
+        .operation = *operation,
+        .file = key,
+        .fd = definition.fd,
+        .open_flags = definition.open_flags});
+}
+
+std::size_t LiveProcess::poll(std::int64_t now_ns,
+                              const std::function<void(const Seen&)>& take_operation) {
+  process_.clock = clock_.now();
+  std::size_t events = 0;
+  const auto refill = [&](Log& log) {
+    log.head = log.live.next();
+    if (log.head != nullptr) log.thread = log.live.thread();
+  };
+  std::vector<Log*> ready;
+  for (const auto& log : logs_) {
+    if (now_ns < log->due_ns) continue;
+    if (log->live.hasMore()) refill(*log);
+    if (log->head != nullptr) {
+      log->pause_ns = kLeastPauseNs;
+      log->seen_ns = now_ns;
+      ready.push_back(log.get());
+    } else if (now_ns - log->seen_ns > kQuietNs) {
+      log->pause_ns = std::min(log->pause_ns * 3 / 2, kMostPauseNs);
+    }
+    log->due_ns = now_ns + log->pause_ns;
+  }
+  // Events of one thread that came in a row are taken in a row: a thread that records without a
+  // pause does not keep those of others waiting for ever.
+  constexpr std::size_t kMostAtOnce = 16384;
+  while (!ready.empty() && events < kMostAtOnce) {
+    const auto first =
+        std::ranges::min_element(ready, {}, [](const Log* log) { return log->head->end_ns; });
+    Log& log = **first;
+    ++events;
+    take(log, take_operation);
+    refill(log);
+    if (log.head == nullptr) ready.erase(first);
+  }
+  for (Log* const log : ready) log->due_ns = now_ns;
+  if (paths_->size() > kMostPaths && ready.empty()) renewAll();
+  due_ns_ = now_ns + kMostPauseNs;
+  for (const auto& log : logs_) due_ns_ = std::min(due_ns_, log->due_ns);
+  return events;
+}
+
+}  // namespace omnio::prefetch

@@ -1,0 +1,104 @@
+// A process that runs: its threads' operations as they come, from the memory that it records into.
+//
+// Calls that MPI-IO makes count as the application's own, since the call around them is recorded
+// when it is over. Reads through mappings have no event at the time, so they are not seen.
+//
+// Memory: each ring's mapping and open chunk, the paths of its files (begun anew when there are
+// very many), and the files that are open.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "core/event/event.hpp"
+#include "core/tracefile/posix_offsets.hpp"
+#include "core/tracefile/process.hpp"
+#include "predict/operations/operation.hpp"
+#include "predict/operations/operation_maker.hpp"
+#include "prefetch/live_clock.hpp"
+#include "prefetch/live_log.hpp"
+
+namespace omnio::prefetch {
+
+// A file, as the kernel tells it apart.
+struct FileKey {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  auto operator<=>(const FileKey&) const = default;
+};
+
+class LiveProcess {
+ public:
+  // Of the process that the ring belongs to.
+  LiveProcess(const RingMemory& ring, LiveClock& clock);
+  LiveProcess(const LiveProcess&) = delete;
+  LiveProcess& operator=(const LiveProcess&) = delete;
+
+  std::uint32_t pid() const { return process_.pid; }
+  std::uint64_t token() const { return process_.token; }
+  bool isAlive() const { return tracefile::isAlive(process_.pid, start_); }
+
+  // A ring of the process; one that it has already is left alone.
+  void add(RingMemory ring);
+
+  // An operation, and the file that it is on: its descriptor then, and how it was opened.
+  struct Seen {
+    std::uint32_t thread = 0;
+    const predict::Operation& operation;
+    FileKey file;
+    int fd = -1;
+    unsigned open_flags = 0;
+  };
+  // Has `take` see what was recorded since, in the order of time, as far as the threads' logs that
+  // have more are looked at now. Returns how many events there were. `now_ns`: CLOCK_MONOTONIC.
+  std::size_t poll(std::int64_t now_ns, const std::function<void(const Seen&)>& take);
+  // When it is to be looked at again.
+  std::int64_t due_ns() const { return due_ns_; }
+  // The thread's next operation is expected to begin `until_ns` after `end_ns`: its log is not
+  // looked at before most of that has passed.
+  void expect(std::uint32_t thread, std::int64_t end_ns, double until_ns);
+
+  std::uint64_t lost() const;  // events that were overwritten before they were read
+  // What a descriptor of the file was last; nothing where the file is not known.
+  struct Open {
+    FileKey file;
+    int fd = -1;
+  };
+  std::optional<Open> openFile(event::FileId file) const;
+
+  predict::FileSlots& slots() { return maker_->slots(); }
+
+ private:
+  struct Log {
+    explicit Log(RingMemory ring, const tracefile::Process& process, event::PathTable& paths)
+        : live(std::move(ring), process, paths, tracefile::Stacks::kLeft) {}
+    LiveLog live;
+    const event::Event* head = nullptr;
+    std::uint32_t thread = 0;  // of its last event
+    std::int64_t due_ns = 0;
+    std::int64_t seen_ns = 0;         // when it had something last
+    std::int64_t pause_ns = 200'000;  // between looks that find nothing
+  };
+
+  void take(const Log& log, const std::function<void(const Seen&)>& take);
+  void renew();
+  void renewAll();
+
+  tracefile::Process process_;
+  std::uint64_t start_ = 0;
+  LiveClock& clock_;
+  std::unique_ptr<event::PathTable> paths_;
+  std::unique_ptr<tracefile::PosixOffsets> offsets_;
+  std::unique_ptr<predict::OperationMaker> maker_;
+  std::uint64_t sessions_ = 0;
+  std::vector<std::unique_ptr<Log>> logs_;
+  std::unordered_map<event::FileId, Open> open_;
+  std::int64_t due_ns_ = 0;
+};
+
+}  // namespace omnio::prefetch

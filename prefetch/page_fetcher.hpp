@@ -1,0 +1,76 @@
+// Threads that ask for pages, so that the one that reads the rings never waits for storage.
+//
+// Requests are made in the order in which they were handed in, several at a time. What came of them
+// is picked up by takeDone(). Memory: the requests that wait, at most kMostWaiting.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "core/base/file.hpp"
+#include "prefetch/storage.hpp"
+
+namespace omnio::prefetch {
+
+class PageFetcher {
+ public:
+  static constexpr std::size_t kMostWaiting = 256;
+  static constexpr std::size_t kThreads = 8;
+
+  struct Request {
+    std::uint64_t file = 0;  // the caller's number
+    std::shared_ptr<const base::Descriptor> descriptor;
+    std::shared_ptr<Storage> storage;
+    std::int64_t offset = 0;
+    std::int64_t bytes = 0;
+    std::int64_t cause_ns = 0;  // CLOCK_MONOTONIC: the end of the call that it follows from
+    // Of storage whose nodes' caches do not agree: the file's change time has to be this still.
+    std::optional<std::int64_t> changed_ns;
+  };
+  enum class Came : std::uint8_t {
+    kFetched,
+    kWasThere,   // all of it
+    kNothing,    // the storage is left alone, or the file has no bytes there
+    kHasChanged  // the file, by another node
+  };
+  struct Done {
+    std::uint64_t file = 0;
+    std::int64_t offset = 0;
+    std::int64_t bytes = 0;
+    Came came = Came::kNothing;
+    std::int64_t delay_ns = 0;  // from the cause to the request
+  };
+
+  PageFetcher();
+  PageFetcher(const PageFetcher&) = delete;
+  PageFetcher& operator=(const PageFetcher&) = delete;
+  // Requests that wait are not made any more.
+  ~PageFetcher();
+
+  // False where too many wait.
+  bool add(Request request);
+  std::vector<Done> takeDone();
+
+ private:
+  void work();
+  static Done perform(const Request& request);
+
+  std::mutex mutex_;
+  std::condition_variable has_work_;
+  std::deque<Request> waiting_;
+  std::vector<Done> done_;
+  bool is_ending_ = false;
+  std::vector<std::thread> threads_;
+};
+
+// The change time of an open file in ns since 1970, asked of its server; nothing where that fails.
+std::optional<std::int64_t> changeTimeOf(int fd);
+
+}  // namespace omnio::prefetch

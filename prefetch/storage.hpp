@@ -1,0 +1,64 @@
+// What a file's storage does with pages that are fetched: found out once for each device that holds
+// a file, by fetching what is wanted first and looking whether it came.
+//
+// - Where the caches of nodes agree with each other (local disks, Lustre, GPFS, whose servers take
+//   pages back), any file may be fetched that the job does not write. Elsewhere (NFS, FUSE, and
+//   what is not known) pages stay after another node has changed the file.
+// - readahead(2) fetches no more at once than the device's window: 128 KiB, where it does not say.
+//   Where nothing comes of it (Lustre's documentation says that of its own read-ahead, which is not
+//   tried here), pages are read and thrown away.
+// - Of storage that keeps no pages, or whose opens drop them (FUSE without FOPEN_KEEP_CACHE),
+//   nothing is fetched.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace omnio::prefetch {
+
+// Pages of a file in the page cache.
+struct CachedPages {
+  std::uint64_t cached = 0;
+  std::uint64_t recently_evicted = 0;
+};
+// Nothing where the kernel does not tell: before Linux 6.5, or of another's file.
+std::optional<CachedPages> cachedPages(int fd, std::int64_t offset, std::int64_t bytes);
+
+class Storage {
+ public:
+  enum class Method : std::uint8_t {
+    kUntried,
+    kReadahead,
+    kRead,
+    kNothing,  // it is left alone
+  };
+
+  // Of the file system that the open file is on; `device` as stat has it.
+  Storage(int fd, std::uint64_t device);
+
+  bool isCoherent() const { return is_coherent_; }
+  Method method() const { return method_.load(std::memory_order_acquire); }
+  // In words, for the summary: why it is left alone; empty where it is not.
+  std::string reason() const;
+
+  // Fetches the bytes of an open file; from any thread. False where nothing is to be had here.
+  bool fetch(int fd, std::int64_t offset, std::int64_t bytes);
+
+ private:
+  enum class Reason : std::uint8_t { kNone, kMemory, kNoPages, kOpensDrop };
+
+  bool ask(int fd, std::int64_t offset, std::int64_t bytes) const;
+  static bool readThrough(int fd, std::int64_t offset, std::int64_t bytes);
+  bool tryOut(int fd, std::int64_t offset, std::int64_t bytes);
+  void leaveAlone(Reason reason);
+
+  bool is_coherent_ = false;
+  std::int64_t window_bytes_ = 128 << 10;
+  std::atomic<Method> method_{Method::kUntried};
+  std::atomic<Reason> reason_{Reason::kNone};
+  std::atomic_flag is_trying_{};
+};
+
+}  // namespace omnio::prefetch
