@@ -267,8 +267,8 @@ class Bench:
         return samples
 
     def steadyTurns(self, row, compute_us, turns):
-        """Turns of two untraced runs and one with prefetching, in all orders. More of them where the noise
-        alone is as wide as the limit."""
+        """Turns of two untraced runs and one with prefetching, each beginning with another. More of them where
+        the noise alone is as wide as the limit."""
         kinds = ["none", "again"] + ["prefetch"] * self._prefetch.is_there
         samples = {kind: [] for kind in kinds}
         while len(samples["none"]) < turns or (
@@ -309,18 +309,21 @@ def shorter(samples, kind):
 
 
 def helperCells(samples):
-    """Wasted (%), delay (ms) and processor (%) of the helper."""
+    """What the program used of what was fetched beside all that it read (%), wasted (%), delay (ms) and
+    processor (%) of the helper."""
     if "prefetch" not in samples:
-        return ["-"] * 3
+        return ["-"] * 4
     found = samples["prefetch"]
-    return [f"{ofHelper(found, 'wasted_percent'):.1f}", f"{ofHelper(found, 'delay_ms'):.3f}",
+    covered = ofHelper(found, "used") / (found[0]["requests"] * REQUEST)
+    return [f"{100 * covered:.1f}", f"{ofHelper(found, 'wasted_percent'):.1f}", f"{ofHelper(found, 'delay_ms'):.3f}",
             f"{ofHelper(found, 'helper_percent'):.2f}"]
 
 
 GAIN_COLUMNS = ("row", "computing / reading", "us a read", "s alone", "shorter (%)", "with a model",
-                "ideal", "read more (%)", "wasted (%)", "delay (ms)", "helper (% of a core)", "bandwidth (%)")
+                "ideal", "read more (%)", "covered (%)", "wasted (%)", "delay (ms)", "helper (% of a core)",
+                "bandwidth (%)")
 STEADY_COLUMNS = ("row", "us a read", "s alone", "turns", "noise (%)", "longer (%)", "read more (%)",
-                  "wasted (%)", "delay (ms)", "helper (% of a core)")
+                  "covered (%)", "wasted (%)", "delay (ms)", "helper (% of a core)")
 
 
 def readMore(samples, kind):
