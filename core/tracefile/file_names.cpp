@@ -73,6 +73,9 @@ void FileNames::take(const Process& process, const event::Event& event) {
   } else if (name.inode != handle.inode) {
     name.has_several = true;
   }
+  // One that was opened without a name (tmpfile, O_TMPFILE): its inode is free when it is closed.
+  // So the kernel calls what has none.
+  name.was_removed |= paths_.path(file).ends_with(" (deleted)");
 }
 
 void FileNames::takeNames(const event::Event& event) {

@@ -105,6 +105,13 @@ TEST(FileNames, AnInodeThatWasFreeIsAnotherFile) {
   EXPECT_EQ(seen.joined(), "");
 }
 
+TEST(FileNames, AFileWithoutANameLeavesItsInode) {
+  Seen seen;
+  seen.open("/tmp/#1 (deleted)", 1);
+  seen.open("/b", 1);
+  EXPECT_EQ(seen.joined(), "");
+}
+
 TEST(FileNames, ACallThatFailedRemovesNothing) {
   Seen seen;
   seen.open("/a", 1);
