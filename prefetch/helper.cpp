@@ -63,8 +63,6 @@ class Helper {
     lookForRings();
     while (!is_told_to_end_ && !isOver()) {
       wait();
-      obey();
-      if (hasNewFiles()) lookForRings();
       step();
     }
     for (auto& [token, job] : processes_) poll(*job);
@@ -81,12 +79,12 @@ class Helper {
   };
 
   void lookForRings();
-  bool hasNewFiles() const;
-  void wait() const;
+  void wait();
   void obey();
   void step();
   void poll(Job& job);
   void act(Job& job, std::uint32_t thread, std::int64_t cause_ns);
+  static void expect(Job& job, std::uint32_t thread, std::int64_t end_ns);
   void lookAround();
   bool isOver() const;
 
@@ -125,21 +123,20 @@ void Helper::lookForRings() {
   }
 }
 
-bool Helper::hasNewFiles() const {
-  alignas(inotify_event) char events[16384];
-  bool has_some = false;
-  while (read(watch_.get(), events, sizeof events) > 0) has_some = true;
-  return has_some;
-}
-
-void Helper::wait() const {
+void Helper::wait() {
   std::int64_t due_ns = looked_ns_ + kLookAroundNs;
   for (const auto& [token, job] : processes_) due_ns = std::min(due_ns, job->process.due_ns());
   const std::int64_t left_ns = std::max<std::int64_t>(due_ns - nowNs(), 0);
   const timespec timeout = {.tv_sec = left_ns / kSecondNs, .tv_nsec = left_ns % kSecondNs};
   pollfd watched[] = {{.fd = watch_.get(), .events = POLLIN, .revents = 0},
                       {.fd = settings_.socket, .events = POLLIN, .revents = 0}};
-  ppoll(watched, 2, &timeout, nullptr);
+  if (ppoll(watched, 2, &timeout, nullptr) <= 0) return;
+  if (watched[1].revents != 0) obey();
+  if (watched[0].revents == 0) return;
+  alignas(inotify_event) char events[16384];
+  while (read(watch_.get(), events, sizeof events) > 0) {
+  }
+  lookForRings();
 }
 
 void Helper::obey() {
@@ -178,6 +175,10 @@ void Helper::poll(Job& job) {
                   2 * covered >= operation.bytes);
     }
     job.planner.take(seen.thread, operation);
+    if (job.planner.needsNoPlan()) {
+      expect(job, seen.thread, operation.end_ns);
+      return;
+    }
     const auto same = std::ranges::find(last, seen.thread, &Last::thread);
     if (same == last.end()) {
       last.push_back({seen.thread, operation.end_ns});
@@ -187,6 +188,7 @@ void Helper::poll(Job& job) {
   });
   if (events > kTooManyEvents) return;
   for (const Last& one : last) act(job, one.thread, one.end_ns);
+  files_.sendAll();
 }
 
 void Helper::act(Job& job, std::uint32_t thread, std::int64_t cause_ns) {
@@ -201,9 +203,12 @@ void Helper::act(Job& job, std::uint32_t thread, std::int64_t cause_ns) {
                       .cause_ns = cause_ns});
     if (!goes_on) break;
   }
-  if (const auto until_ns = job.planner.untilNext_ns()) {
-    job.process.expect(thread, cause_ns, *until_ns);
-  }
+  expect(job, thread, cause_ns);
+}
+
+void Helper::expect(Job& job, std::uint32_t thread, std::int64_t end_ns) {
+  const auto until = job.planner.until();
+  if (until) job.process.expect(thread, end_ns, until->next_ns, until->plan_ns);
 }
 
 void Helper::lookAround() {

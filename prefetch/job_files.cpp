@@ -130,23 +130,43 @@ bool JobFiles::fetch(const LiveProcess& process, const Request& request) {
     file.descriptor.reset();
     return true;
   }
-  file.used_ns = nowNs();
-  PageFetcher::Request asked{.file = file.number,
-                             .descriptor = file.descriptor,
-                             .storage = file.storage,
-                             .offset = range.begin,
-                             .bytes = range.bytes(),
-                             .cause_ns = request.cause_ns,
-                             .changed_ns = {}};
-  if (!file.storage->isCoherent()) {
-    asked.changed_ns = file.changed_ns;
-  } else {
-    file.descriptor.reset();  // the request has it
-  }
-  if (!fetcher_.add(std::move(asked))) return false;
+  if (!file.asked.empty() && file.asked_cause_ns != request.cause_ns) send(file);
+  if (file.asked.empty()) asked_.push_back(request.file);
+  file.asked.push_back({.offset = range.begin, .bytes = range.bytes()});
+  file.asked_cause_ns = request.cause_ns;
   file.ranges.add(range, request.owner);
   waiting_ += range.bytes();
   return true;
+}
+
+void JobFiles::send(File& file) {
+  file.used_ns = nowNs();
+  std::vector<PageFetcher::Range> ranges = std::exchange(file.asked, {});
+  PageFetcher::Request request{.file = file.number,
+                               .descriptor = file.descriptor,
+                               .storage = file.storage,
+                               .ranges = ranges,
+                               .cause_ns = file.asked_cause_ns,
+                               .changed_ns = {}};
+  if (!file.storage->isCoherent()) request.changed_ns = file.changed_ns;
+  if (!fetcher_.add(std::move(request))) {
+    for (const PageFetcher::Range& range : ranges) cancel(file, range.offset);
+  }
+  if (file.storage->isCoherent()) file.descriptor.reset();  // the request has it
+}
+
+void JobFiles::sendAll() {
+  for (const FileKey& key : asked_) {
+    const auto found = files_.find(key);
+    if (found != files_.end() && !found->second.asked.empty()) send(found->second);
+  }
+  asked_.clear();
+}
+
+void JobFiles::cancel(File& file, std::int64_t offset) {
+  const std::int64_t before = file.ranges.waitingBytes();
+  file.ranges.cancel(offset);
+  waiting_ += file.ranges.waitingBytes() - before;
 }
 
 void JobFiles::take(const PageFetcher::Done& done) {
@@ -156,9 +176,7 @@ void JobFiles::take(const PageFetcher::Done& done) {
   if (found == files_.end()) return;
   File& file = found->second;
   if (done.came == PageFetcher::Came::kFetched) return;
-  const std::int64_t before = file.ranges.waitingBytes();
-  file.ranges.cancel(done.offset);
-  waiting_ += file.ranges.waitingBytes() - before;
+  cancel(file, done.range.offset);
   if (done.came != PageFetcher::Came::kHasChanged || file.has_changed) return;
   file.has_changed = true;
   ++changed_;

@@ -48,8 +48,10 @@ class JobFiles {
     FetchedRanges::Owner owner;
     std::int64_t cause_ns = 0;
   };
-  // Has the bytes fetched, as far as they were not before. False where the budget is used up.
+  // Has the bytes fetched, as far as they were not before, with the next sendAll(). False where the
+  // budget is used up.
   bool fetch(const LiveProcess& process, const Request& request);
+  void sendAll();
   // What came of requests; `done` sees each.
   template <typename See>
   void takeDone(See see) {
@@ -81,12 +83,16 @@ class JobFiles {
     std::shared_ptr<Storage> storage;
     std::shared_ptr<const base::Descriptor> descriptor;
     std::int64_t used_ns = 0;
+    std::vector<PageFetcher::Range> asked;  // to be sent together
+    std::int64_t asked_cause_ns = 0;
     std::optional<std::int64_t> changed_ns;  // its change time when it was opened first
   };
 
   void take(const PageFetcher::Done& done);
   bool mayFetch(File& file);
   bool open(const LiveProcess& process, const FileKey& key, File& file);
+  void send(File& file);
+  void cancel(File& file, std::int64_t offset);
   void closed(std::map<FileKey, File>::iterator place);
   std::int64_t sum(std::int64_t (FetchedRanges::*of)() const, std::int64_t ended) const;
 
@@ -97,6 +103,7 @@ class JobFiles {
   FetchedRanges::Ended ended_;
   std::map<FileKey, File> files_;
   std::map<std::uint64_t, FileKey> by_number_;
+  std::vector<FileKey> asked_;  // files with something to be sent
   std::uint64_t next_number_ = 1;
   std::map<std::uint64_t, std::pair<std::shared_ptr<Storage>, std::string>> storage_;  // by device
   // Of files that were closed.

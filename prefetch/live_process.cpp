@@ -9,11 +9,12 @@ namespace omnio::prefetch {
 namespace {
 
 // A log that has had nothing new for kQuietNs is looked at ever more seldom.
-constexpr std::int64_t kLeastPauseNs = 200'000;
+constexpr std::int64_t kLeastPauseNs = 150'000;
 constexpr std::int64_t kMostPauseNs = 5'000'000;
 constexpr std::int64_t kQuietNs = 10'000'000;
-// Of the time that the next operation is expected to take: it may be shorter.
-constexpr double kSafePart = 0.75;
+// How much of the expected time passes until the next event is there: the least of late.
+constexpr double kLeastKept = 0.95;
+constexpr double kMostPart = 4;  // a read may take longer than what comes before it
 // A program that uses ever new files: beyond that its paths are forgotten.
 constexpr std::size_t kMostPaths = std::size_t{1} << 16;
 
@@ -64,11 +65,14 @@ std::optional<LiveProcess::Open> LiveProcess::openFile(event::FileId file) const
   return found == open_.end() ? std::nullopt : std::optional(found->second);
 }
 
-void LiveProcess::expect(std::uint32_t thread, std::int64_t end_ns, double until_ns) {
-  const auto due_ns = end_ns + static_cast<std::int64_t>(std::min(
-                                   kSafePart * until_ns, static_cast<double>(kMostPauseNs)));
+void LiveProcess::expect(std::uint32_t thread, std::int64_t end_ns, double until_ns,
+                         double due_in_ns) {
   for (const auto& log : logs_) {
-    if (log->thread == thread && log->head == nullptr) log->due_ns = std::max(log->due_ns, due_ns);
+    if (log->thread != thread) continue;
+    log->last_end_ns = end_ns;
+    log->until_ns = until_ns;
+    const double pause_ns = std::min(log->safe_part * due_in_ns, static_cast<double>(kMostPauseNs));
+    log->due_ns = std::max(log->due_ns, end_ns + static_cast<std::int64_t>(pause_ns));
   }
 }
 
@@ -78,8 +82,18 @@ std::uint64_t LiveProcess::lost() const {
   return lost;
 }
 
-void LiveProcess::take(const Log& log, const std::function<void(const Seen&)>& take) {
+void LiveProcess::learnPause(Log& log) {
+  if (log.until_ns <= 0) return;
+  const double part = static_cast<double>(log.head->end_ns - log.last_end_ns) / log.until_ns;
+  log.safe_part = part < log.safe_part
+                      ? std::max(part, 0.0)
+                      : kLeastKept * log.safe_part + (1 - kLeastKept) * std::min(part, kMostPart);
+  log.until_ns = 0;
+}
+
+void LiveProcess::take(Log& log, const std::function<void(const Seen&)>& take) {
   const event::Event& event = *log.head;
+  learnPause(log);
   const predict::Operation* const operation = maker_->take(process_, event, *offsets_);
   if (operation == nullptr) return;
   const event::Handle* const handle =
@@ -111,7 +125,7 @@ std::size_t LiveProcess::poll(std::int64_t now_ns,
       log->seen_ns = now_ns;
       ready.push_back(log.get());
     } else if (now_ns - log->seen_ns > kQuietNs) {
-      log->pause_ns = std::min(log->pause_ns * 3 / 2, kMostPauseNs);
+      log->pause_ns = std::clamp(log->pause_ns * 3 / 2, kLeastPauseNs, kMostPauseNs);
     }
     log->due_ns = now_ns + log->pause_ns;
   }

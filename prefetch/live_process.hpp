@@ -59,9 +59,10 @@ class LiveProcess {
   std::size_t poll(std::int64_t now_ns, const std::function<void(const Seen&)>& take);
   // When it is to be looked at again.
   std::int64_t due_ns() const { return due_ns_; }
-  // The thread's next operation is expected to begin `until_ns` after `end_ns`: its log is not
-  // looked at before most of that has passed.
-  void expect(std::uint32_t thread, std::int64_t end_ns, double until_ns);
+  // The thread's next operation is expected to begin `until_ns` after `end_ns`; its log is to be
+  // looked at when one is over that is expected `due_in_ns` after it, or when it is as much sooner
+  // as the thread has been of late.
+  void expect(std::uint32_t thread, std::int64_t end_ns, double until_ns, double due_in_ns);
 
   std::uint64_t lost() const;  // events that were overwritten before they were read
   // What a descriptor of the file was last; nothing where the file is not known.
@@ -81,11 +82,16 @@ class LiveProcess {
     const event::Event* head = nullptr;
     std::uint32_t thread = 0;  // of its last event
     std::int64_t due_ns = 0;
-    std::int64_t seen_ns = 0;         // when it had something last
-    std::int64_t pause_ns = 200'000;  // between looks that find nothing
+    std::int64_t seen_ns = 0;   // when it had something last
+    std::int64_t pause_ns = 0;  // between looks that find nothing
+    // What was expected last, and how much of that is safely waited for.
+    std::int64_t last_end_ns = 0;
+    double until_ns = 0;
+    double safe_part = 0.75;
   };
 
-  void take(const Log& log, const std::function<void(const Seen&)>& take);
+  void take(Log& log, const std::function<void(const Seen&)>& take);
+  static void learnPause(Log& log);
   void renew();
   void renewAll();
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/wire/clock.hpp"
+#include "prefetch/live_clock.hpp"
 
 namespace omnio::prefetch {
 
@@ -15,10 +15,6 @@ std::optional<std::int64_t> changeTimeOf(int fd) {
   struct statx facts {};
   if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC, STATX_CTIME, &facts) != 0) return {};
   return facts.stx_ctime.tv_sec * std::int64_t{1'000'000'000} + facts.stx_ctime.tv_nsec;
-}
-
-PageFetcher::PageFetcher() {
-  for (std::size_t i = 0; i < kThreads; ++i) threads_.emplace_back([this] { work(); });
 }
 
 PageFetcher::~PageFetcher() {
@@ -36,6 +32,9 @@ bool PageFetcher::add(Request request) {
     const std::lock_guard lock(mutex_);
     if (waiting_.size() >= kMostWaiting) return false;
     waiting_.push_back(std::move(request));
+    if (waiting_.size() > idle_ && threads_.size() < kThreads) {
+      threads_.emplace_back([this] { work(); });
+    }
   }
   has_work_.notify_one();
   return true;
@@ -46,31 +45,34 @@ std::vector<PageFetcher::Done> PageFetcher::takeDone() {
   return std::exchange(done_, {});
 }
 
-PageFetcher::Done PageFetcher::perform(const Request& request) {
-  Done done{.file = request.file,
-            .offset = request.offset,
-            .bytes = request.bytes,
-            .came = Came::kNothing,
-            .delay_ns = 0};
+PageFetcher::Came PageFetcher::fetch(const Request& request, Range range, std::int64_t& delay_ns) {
+  const int fd = request.descriptor->get();
+  if (const auto found = cachedPages(fd, range.offset, range.bytes);
+      found && found->cached >= pagesOf(range.offset, range.bytes)) {
+    return Came::kWasThere;
+  }
+  delay_ns = nowNs() - request.cause_ns;
+  return request.storage->fetch(fd, range.offset, range.bytes) ? Came::kFetched : Came::kNothing;
+}
+
+std::vector<PageFetcher::Done> PageFetcher::perform(const Request& request) {
   const int fd = request.descriptor->get();
   struct stat facts {};
-  if (fstat(fd, &facts) != 0 || request.offset >= facts.st_size) return done;
-  const std::int64_t bytes = std::min<std::int64_t>(request.bytes, facts.st_size - request.offset);
-  if (const auto found = cachedPages(fd, request.offset, bytes)) {
-    const long page = sysconf(_SC_PAGESIZE);
-    const std::int64_t pages = (request.offset + bytes + page - 1) / page - request.offset / page;
-    if (static_cast<std::int64_t>(found->cached) >= pages) {
-      done.came = Came::kWasThere;
-      return done;
+  if (fstat(fd, &facts) != 0) facts.st_size = 0;
+  const bool has_changed = request.changed_ns && changeTimeOf(fd) != request.changed_ns;
+  std::vector<Done> all;
+  for (const Range& range : request.ranges) {
+    Done done{.file = request.file, .range = range, .came = Came::kNothing, .delay_ns = 0};
+    const std::int64_t left = facts.st_size - range.offset;
+    if (has_changed) {
+      done.came = Came::kHasChanged;
+    } else if (left > 0) {
+      done.came = fetch(request, {.offset = range.offset, .bytes = std::min(range.bytes, left)},
+                        done.delay_ns);
     }
+    all.push_back(done);
   }
-  if (request.changed_ns && changeTimeOf(fd) != request.changed_ns) {
-    done.came = Came::kHasChanged;
-    return done;
-  }
-  done.delay_ns = static_cast<std::int64_t>(wire::systemNs(CLOCK_MONOTONIC)) - request.cause_ns;
-  if (request.storage->fetch(fd, request.offset, bytes)) done.came = Came::kFetched;
-  return done;
+  return all;
 }
 
 void PageFetcher::work() {
@@ -78,15 +80,17 @@ void PageFetcher::work() {
     Request request;
     {
       std::unique_lock lock(mutex_);
+      ++idle_;
       has_work_.wait(lock, [this] { return is_ending_ || !waiting_.empty(); });
+      --idle_;
       if (is_ending_) return;
       request = std::move(waiting_.front());
       waiting_.pop_front();
     }
-    Done done = perform(request);
+    const std::vector<Done> done = perform(request);
     request = {};  // a descriptor may be closed by that
     const std::lock_guard lock(mutex_);
-    done_.push_back(done);
+    done_.insert(done_.end(), done.begin(), done.end());
   }
 }
 

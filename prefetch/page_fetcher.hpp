@@ -24,12 +24,16 @@ class PageFetcher {
   static constexpr std::size_t kMostWaiting = 256;
   static constexpr std::size_t kThreads = 8;
 
+  struct Range {
+    std::int64_t offset = 0;
+    std::int64_t bytes = 0;
+  };
+  // Ranges of one file.
   struct Request {
     std::uint64_t file = 0;  // the caller's number
     std::shared_ptr<const base::Descriptor> descriptor;
     std::shared_ptr<Storage> storage;
-    std::int64_t offset = 0;
-    std::int64_t bytes = 0;
+    std::vector<Range> ranges;
     std::int64_t cause_ns = 0;  // CLOCK_MONOTONIC: the end of the call that it follows from
     // Of storage whose nodes' caches do not agree: the file's change time has to be this still.
     std::optional<std::int64_t> changed_ns;
@@ -40,15 +44,14 @@ class PageFetcher {
     kNothing,    // the storage is left alone, or the file has no bytes there
     kHasChanged  // the file, by another node
   };
-  struct Done {
+  struct Done {  // of one range
     std::uint64_t file = 0;
-    std::int64_t offset = 0;
-    std::int64_t bytes = 0;
+    Range range;
     Came came = Came::kNothing;
     std::int64_t delay_ns = 0;  // from the cause to the request
   };
 
-  PageFetcher();
+  PageFetcher() = default;
   PageFetcher(const PageFetcher&) = delete;
   PageFetcher& operator=(const PageFetcher&) = delete;
   // Requests that wait are not made any more.
@@ -60,12 +63,14 @@ class PageFetcher {
 
  private:
   void work();
-  static Done perform(const Request& request);
+  static std::vector<Done> perform(const Request& request);
+  static Came fetch(const Request& request, Range range, std::int64_t& delay_ns);
 
   std::mutex mutex_;
   std::condition_variable has_work_;
   std::deque<Request> waiting_;
   std::vector<Done> done_;
+  std::size_t idle_ = 0;  // threads; they are made when there is more to do than they can
   bool is_ending_ = false;
   std::vector<std::thread> threads_;
 };

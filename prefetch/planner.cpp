@@ -40,12 +40,34 @@ void Planner::take(std::uint32_t thread, const predict::Operation& operation) {
   if (operation.kind == Kind::kRead && operation.has_offset && operation.bytes > 0) {
     takeRead(thread, operation);
   }
+  state_ = &threads_[thread];
+  if (last_read_) {
+    Stream& stream = streams_[*last_read_];
+    state_->is_trusted = is_known_ || stream.by_grammar.holds() || stream.by_pattern.holds();
+  }
+  state_->end_ns = static_cast<double>(operation.end_ns);
+  const auto& expected = state_->expected;
+  const bool came = expected && expected->kind == operation.kind &&
+                    expected->slot == operation.slot &&
+                    (!operation.has_offset || expected->offset == operation.offset);
+  state_->left = came && state_->left > 0 ? state_->left - 1 : 0;
   // What is said of the next read, whether it is trusted or not.
   coming_ = predictor_.next(thread, 1);
+  state_->expected = coming_.empty() ? std::nullopt : std::optional(coming_.front());
+  until_next_ns_ = coming_.empty() ? std::nullopt : coming_.front().until_ns;
   if (coming_.empty() || coming_.front().kind != Kind::kRead) return;
   const auto next = streams_.find(keyOf(thread, coming_.front().slot));
   if (next == streams_.end()) return;
   next->second.grammar_said = {.offset = coming_.front().offset, .bytes = coming_.front().bytes};
+}
+
+std::optional<Planner::Until> Planner::until() const {
+  if (state_ == nullptr || !until_next_ns_) return {};
+  Until until{.next_ns = *until_next_ns_, .plan_ns = *until_next_ns_};
+  if (state_->left > 0 && state_->plan_due_ns) {
+    until.plan_ns = std::max(until.next_ns, *state_->plan_due_ns - state_->end_ns);
+  }
+  return until;
 }
 
 void Planner::takeRead(std::uint32_t thread, const predict::Operation& operation) {
@@ -71,7 +93,12 @@ const std::vector<Wanted>& Planner::plan(std::uint32_t thread) {
   wanted_.clear();
   runs_.clear();
   coming_ = predictor_.next(thread, ahead_);
-  until_next_ns_ = coming_.empty() ? std::nullopt : coming_.front().until_ns;
+  Thread& state = threads_[thread];
+  state.left = std::min(ahead_ / kPlansAhead, coming_.size());
+  state.plan_due_ns.reset();
+  if (state.left > 0 && coming_[state.left - 1].until_ns) {
+    state.plan_due_ns = state.end_ns + *coming_[state.left - 1].until_ns;
+  }
   planByGrammar(thread);
   planByPatterns(thread);
   return wanted_;

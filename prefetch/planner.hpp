@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -44,6 +45,7 @@ class Planner {
  public:
   // Reads that are looked ahead, in operations of the thread, and in time.
   static constexpr std::size_t kMostAhead = 16;
+  static constexpr std::size_t kPlansAhead = 4;  // a plan is made anew when a part of it is over
   static constexpr std::int64_t kLeastBytes = 1024;  // a read has to be longer
   static constexpr std::size_t kMostStreams = 64;
   // What the kernel reads ahead of a reader that goes straight on, at the begin.
@@ -60,8 +62,19 @@ class Planner {
   const std::vector<Wanted>& plan(std::uint32_t thread);
   // A request of that stream was used, or wasted.
   void ended(const StreamKey& stream, bool was_used);
-  // The time from the end of the thread's last operation to the begin of the next one, as expected.
-  std::optional<double> untilNext_ns() const { return until_next_ns_; }
+  // Of the thread whose operation was taken last: whether a plan would say nothing new, since it
+  // does what was expected and has most of its last plan before it, or since nothing that it reads
+  // is trusted.
+  bool needsNoPlan() const {
+    return state_ != nullptr && (state_->left > 0 || !state_->is_trusted);
+  }
+  // The time from the end of that operation to the begin of the next one, as expected; and to that
+  // of the one at which a new plan is due.
+  struct Until {
+    double next_ns = 0;
+    double plan_ns = 0;
+  };
+  std::optional<Until> until() const;
 
  private:
   struct Said {
@@ -95,6 +108,15 @@ class Planner {
   std::unordered_map<std::uint64_t, Stream> streams_;
   bool is_known_ = false;  // by models of an earlier run
   std::uint64_t count_ = 0;
+  struct Thread {
+    std::size_t left = 0;  // operations for which its plan is good, if they come as expected
+    std::optional<double> plan_due_ns;  // when these are over, in the clock of operations
+    double end_ns = 0;                  // of its last operation
+    bool is_trusted = false;            // what it read last
+    std::optional<predict::ProcessPredictor::Coming> expected;
+  };
+  std::map<std::uint32_t, Thread> threads_;
+  Thread* state_ = nullptr;                 // of the last operation's
   std::optional<std::uint64_t> last_read_;  // of the last operation, where that was a read
   std::vector<predict::ProcessPredictor::Coming> coming_;
   std::vector<Wanted> wanted_;

@@ -49,11 +49,6 @@ constexpr std::array kCoherent = {static_cast<long>(EXT4_SUPER_MAGIC),
 constexpr std::array kMemory = {static_cast<long>(TMPFS_MAGIC), static_cast<long>(RAMFS_MAGIC),
                                 static_cast<long>(HUGETLBFS_MAGIC)};
 
-std::int64_t pagesOf(std::int64_t offset, std::int64_t bytes) {
-  static const long page = sysconf(_SC_PAGESIZE);
-  return (offset + bytes + page - 1) / page - offset / page;
-}
-
 // As long as a slow device may take for what it was asked; nobody waits for it but a thread of the
 // helper, and other requests are made meanwhile.
 bool comes(int fd, std::int64_t offset, std::int64_t bytes) {
@@ -61,7 +56,7 @@ bool comes(int fd, std::int64_t offset, std::int64_t bytes) {
   constexpr useconds_t kPauseUs = 1000;
   for (int i = 0; i < kTries; ++i) {
     const auto found = cachedPages(fd, offset, bytes);
-    if (!found || static_cast<std::int64_t>(found->cached) >= pagesOf(offset, bytes)) return true;
+    if (!found || found->cached >= pagesOf(offset, bytes)) return true;
     usleep(kPauseUs);
   }
   return false;
@@ -75,6 +70,11 @@ std::optional<CachedPages> cachedPages(int fd, std::int64_t offset, std::int64_t
   Cachestat found{};
   if (syscall(kCachestat, fd, &range, &found, 0) != 0) return {};
   return CachedPages{.cached = found.cached, .recently_evicted = found.recently_evicted};
+}
+
+std::uint64_t pagesOf(std::int64_t offset, std::int64_t bytes) {
+  static const long page = sysconf(_SC_PAGESIZE);
+  return static_cast<std::uint64_t>((offset + bytes + page - 1) / page - offset / page);
 }
 
 Storage::Storage(int fd, std::uint64_t device) {
@@ -149,7 +149,7 @@ bool Storage::tryOut(int fd, std::int64_t offset, std::int64_t bytes) {
           ::open(fmt::format("/proc/self/fd/{}", fd).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     }
     const auto left = cachedPages(fd, offset, bytes);
-    if (left && static_cast<std::int64_t>(left->cached) < pagesOf(offset, bytes)) {
+    if (left && left->cached < pagesOf(offset, bytes)) {
       leaveAlone(Reason::kOpensDrop);
       return false;
     }

@@ -26,6 +26,9 @@ struct CachedPages {
 // Nothing where the kernel does not tell: before Linux 6.5, or of another's file.
 std::optional<CachedPages> cachedPages(int fd, std::int64_t offset, std::int64_t bytes);
 
+// How many pages these bytes lie in.
+std::uint64_t pagesOf(std::int64_t offset, std::int64_t bytes);
+
 class Storage {
  public:
   enum class Method : std::uint8_t {
