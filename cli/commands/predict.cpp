@@ -1,6 +1,8 @@
-// omnio predict: how well the next operations of each process can be told from those before.
+// omnio predict: how well the next operations of each process can be told from those before; and
+// which these are, at a moment of the run.
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,18 +15,24 @@
 #include "cli/progress_line.hpp"
 #include "core/base/document_file.hpp"
 #include "core/order/host_offsets.hpp"
+#include "core/tracefile/run_window.hpp"
 #include "core/wire/path_pattern.hpp"
+#include "predict/operations/forecast.hpp"
 #include "predict/operations/prediction.hpp"
 #include "report/line_plot.hpp"
 
 namespace omnio::cli {
 namespace {
 
+constexpr std::uint64_t kUsualNext = 10;
+
 struct PredictOptions {
   CallSelection selection;
   std::string earlier;
   std::size_t ahead = 8;
   std::string plot;
+  std::string at;
+  std::optional<std::uint64_t> next;
   bool json = false;
 };
 
@@ -64,10 +72,36 @@ report::LinePlot plotOf(const predict::Prediction& prediction) {
   return plot;
 }
 
+// What comes next at a moment, without scores.
+int runForecast(const PredictOptions& options, const tracefile::Trace& trace) {
+  const base::Result<predict::Forecast> forecast =
+      predict::forecast(trace, options.selection.rank, options.selection.thread,
+                        *tracefile::readTime(options.at), options.next.value_or(kUsualNext));
+  if (!forecast) return fail(forecast.failure());
+  sayWhatIsMissing(options.selection.trace, forecast->wholeness);
+  const int status =
+      options.json ? printJson(predict::jsonOf(*forecast)) : printAll(predict::textOf(*forecast));
+  return status == kDone && !forecast->wholeness.whole ? kDifferences : status;
+}
+
+std::optional<base::Failure> wrongUseOf(const PredictOptions& options) {
+  const char* sentence = nullptr;
+  if (options.at.empty() && options.next) {
+    sentence = "--next goes with --at alone";
+  } else if (!options.at.empty() &&
+             !(options.selection.paths.empty() && options.selection.window.empty())) {
+    sentence = "--at tells all that comes next: --path and --window do not go with it";
+  }
+  if (sentence == nullptr) return std::nullopt;
+  return base::Failure{base::Code::kInvalid, sentence};
+}
+
 int runPredict(const PredictOptions& options) {
+  if (const auto wrong = wrongUseOf(options)) return fail(*wrong, kWrongUsage);
   const ProgressLine progress;
   const base::Result<tracefile::Trace> trace = options.selection.open();
   if (!trace) return fail(trace.failure());
+  if (!options.at.empty()) return runForecast(options, *trace);
   std::optional<tracefile::Trace> earlier;
   if (!options.earlier.empty()) {
     base::Result<tracefile::Trace> opened = order::openWithClocks(options.earlier);
@@ -100,17 +134,35 @@ void addPredictCommand(base::Command program) {
   const base::Command command = program.subcommand(
       "predict", "How well the next operations of each process can be told from those before");
   options->selection.addTo(command);
+  const base::OptionHandle at =
+      command
+          .option(
+              "--at", options->at,
+              "The operations that come next at this time of the run, in seconds, and what came")
+          .typeName("TIME")
+          .check([](const std::string& word) {
+            const base::Result<std::int64_t> read = tracefile::readTime(word);
+            return read ? std::string() : read.failure().sentence;
+          });
+  command
+      .option("--next", options->next,
+              fmt::format("With --at: so many operations of each thread [{}]", kUsualNext))
+      .typeName("N")
+      .between(1, predict::Forecast::kMostNext);
   command
       .option("--ahead", options->ahead, "Predicts the next 1, 2, 4, ... up to so many operations")
       .typeName("N")
       .between(1, predict::kMostAhead)
-      .showDefault();
+      .showDefault()
+      .excludes(at);
   command
       .option("--learn-from", options->earlier,
               "A trace of an earlier run of the application, which the models learn from first")
-      .typeName("EARLIER");
+      .typeName("EARLIER")
+      .excludes(at);
   command.option("--plot", options->plot, "Writes a picture (SVG) of the hit ratio over time")
-      .typeName("FILE.svg");
+      .typeName("FILE.svg")
+      .excludes(at);
   command.flag("--json", options->json, "A JSON document instead of tables");
   command.addExitStatus(fmt::format("{}", kDifferences),
                         "done, and the trace is not whole: something may be missing");

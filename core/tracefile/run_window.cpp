@@ -48,6 +48,12 @@ base::Result<Window> readWindow(std::string_view text) {
   return window;
 }
 
+base::Result<std::int64_t> readTime(std::string_view text) {
+  if (const auto read = readSeconds(text)) return *read;
+  return base::failure(base::Code::kInvalid, "`{}` is not a number of seconds",
+                       base::printable(text));
+}
+
 std::int64_t startOfRun(const Trace& trace) {
   std::int64_t start = std::numeric_limits<std::int64_t>::max();
   for (const auto& process : trace.processes()) {

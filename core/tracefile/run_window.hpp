@@ -19,6 +19,8 @@ struct Window {
 
 // Reads `1.5..3`, `..3` or `1.5..`, in seconds. Fails with a sentence.
 base::Result<Window> readWindow(std::string_view text);
+// Reads one such time: `1.5`, in seconds.
+base::Result<std::int64_t> readTime(std::string_view text);
 
 // When the first call of the trace began; 0 where there are none.
 std::int64_t startOfRun(const Trace& trace);

@@ -5,10 +5,6 @@
 namespace omnio::predict {
 namespace {
 
-// Of the last fifty offsets or so.
-constexpr float kWrongKept = 0.98F;
-constexpr float kMuchIsWrong = 8;
-
 // What finds no room in a hole goes to the end of the file.
 std::int64_t beginOf(const Holes::Hole* hole, const FilePlace& place) {
   return hole == nullptr ? place.highest_end : hole->begin;
@@ -89,10 +85,10 @@ void OffsetModel::takeEnd(const Errors& errors, const Known& known) {
 
 void OffsetModel::takeRepeated(std::int64_t distance, std::int64_t bytes, bool was_wrong) {
   Others& others = *others_;
-  others.wrong = kWrongKept * others.wrong + (was_wrong ? 1 : 0);
+  others.wrong = RepeatedSequence::kWrongKept * others.wrong + (was_wrong ? 1 : 0);
   if (others.is_repeated_useless) return;
   if (others.repeated == nullptr) {
-    if (others.wrong < kMuchIsWrong) return;
+    if (others.wrong < RepeatedSequence::kMuchIsWrong) return;
     others.repeated = std::make_unique<RepeatedSequence>();
   }
   others.repeated->take(distance, base::mixed(static_cast<std::uint64_t>(distance),
@@ -195,10 +191,11 @@ std::int64_t OffsetModel::Ahead::next(const Known& known) {
   const std::size_t lag = way_ - kStride + 1;
   if (others.count < 2 * lag) return end;
   const std::size_t turn = count_ % lag;
-  const auto turns = static_cast<std::int64_t>(count_ / lag + 1);
+  const std::uint64_t turns = count_ / lag + 1;
   ++count_;
   const std::int64_t last = others.ago(lag - turn);
-  return last + turns * (last - others.ago(2 * lag - turn));
+  // Far ahead it may be beyond all numbers.
+  return base::wrappedSum(last, base::wrappedProduct(last - others.ago(2 * lag - turn), turns));
 }
 
 }  // namespace omnio::predict

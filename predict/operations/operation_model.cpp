@@ -10,6 +10,8 @@ namespace {
 constexpr std::size_t kEntryBytes = 3 * sizeof(void*);
 constexpr std::size_t kContextsAreBelieved = 0;  // in the contest
 constexpr std::uint64_t kRunBegins = 0;          // in the sequence of contexts
+// Offsets beyond are of no file; sums of some of these are numbers still.
+constexpr std::int64_t kFurthest = std::int64_t{1} << 60;
 
 }  // namespace
 
@@ -199,8 +201,9 @@ Predicted OperationModel::along(AlongPath& path, std::uint64_t context) const {
   if (one.kind == Kind::kOpen) place.end = 0;
   if (!transfers(one.kind)) return one;
   one.bytes = at->sizes.next();
-  one.segment.begin = offsetAlong(path, transition, key,
-                                  {.place = place, .bytes = one.bytes, .distance = at->distance});
+  const std::int64_t begin = offsetAlong(
+      path, transition, key, {.place = place, .bytes = one.bytes, .distance = at->distance});
+  one.segment.begin = std::clamp(begin, -kFurthest, kFurthest);
   one.segment.end = one.segment.begin + one.bytes;
   at->distance = one.segment.begin - place.end;
   place.transfer(place.file, one.segment.begin, one.bytes, one.kind == Kind::kWrite);

@@ -47,7 +47,8 @@ std::vector<ProcessPredictor::Coming> ProcessPredictor::next(std::uint32_t threa
   all.reserve(path.operations.size());
   std::vector<Slot> opened;
   for (const Predicted& one : path.operations) {
-    if (one.is_unknown) break;  // nothing is known of those after it either
+    // Nothing is known of those after it either.
+    if (one.is_unknown || one.segment.begin < 0) break;
     const Slot slot = one.segment.slot;
     const auto file = files_.find(slot);
     if (one.kind == Kind::kOpen) opened.push_back(slot);

@@ -50,7 +50,8 @@ class ProcessPredictor {
   void end(std::uint32_t thread);
 
   // The operations that a thread will do, in order: at most so many. Fewer, or none, where nothing
-  // is expected: before its first operation, or where its model was dropped for want of memory.
+  // is expected: before its first operation, where its model was dropped for want of memory, and
+  // from an operation on that was forgotten or would be at a negative offset.
   std::vector<Coming> next(std::uint32_t thread, std::size_t count) const;
 
   const ProcessModels& models() const { return models_; }

@@ -22,6 +22,10 @@ class RepeatedSequence {
  public:
   static constexpr std::size_t kMaxNumbers = 4096;
   static constexpr std::size_t kMaxBytes = 32 * kMaxNumbers;
+  // Other models make one where they were wrong so often: a count that keeps this part of itself
+  // with each number, and so is of the last fifty or so.
+  static constexpr float kWrongKept = 0.98F;
+  static constexpr float kMuchIsWrong = 8;
 
   void take(std::int64_t number, std::uint64_t key);
   // Nothing where the last number never came before.

@@ -4,13 +4,6 @@
 #include <cmath>
 
 namespace omnio::predict {
-namespace {
-
-// Of the last fifty sizes or so.
-constexpr float kWrongKept = 0.98F;
-constexpr float kMuchIsWrong = 8;
-
-}  // namespace
 
 std::int64_t SizeModel::said(std::size_t way) const {
   const auto average = static_cast<std::int64_t>(std::llround(moments_.average()));
@@ -31,7 +24,7 @@ void SizeModel::take(std::int64_t bytes) {
       const double error = std::abs(static_cast<double>(said(way) - bytes)) / observed;
       errors[way] = static_cast<float>(std::min(error, 1.0));
     }
-    wrong_ = kWrongKept * wrong_ + (errors[contest_.best()] > 0 ? 1 : 0);
+    wrong_ = RepeatedSequence::kWrongKept * wrong_ + (errors[contest_.best()] > 0 ? 1 : 0);
     contest_.take(errors);
     takeRepeated(bytes);
   }
@@ -43,7 +36,7 @@ void SizeModel::take(std::int64_t bytes) {
 void SizeModel::takeRepeated(std::int64_t bytes) {
   if (is_repeated_useless_) return;
   if (repeated_ == nullptr) {
-    if (wrong_ < kMuchIsWrong) return;
+    if (wrong_ < RepeatedSequence::kMuchIsWrong) return;
     repeated_ = std::make_unique<RepeatedSequence>();
   }
   repeated_->take(bytes, static_cast<std::uint64_t>(bytes));

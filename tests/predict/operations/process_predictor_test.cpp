@@ -135,8 +135,11 @@ TEST(ProcessPredictor, SaysWhatTheFirstPathSays) {
     const std::vector<Path> paths = model.following(8);
     const std::vector<Coming> coming = predictor.next(0, 8);
     ASSERT_FALSE(paths.empty());
-    // Up to the first whose context was forgotten.
-    ASSERT_TRUE(coming.size() == 8 || paths.front().operations[coming.size()].is_unknown);
+    // Up to the first whose context was forgotten, or that cannot be.
+    if (coming.size() < 8) {
+      const Predicted& end = paths.front().operations[coming.size()];
+      ASSERT_TRUE(end.is_unknown || end.segment.begin < 0);
+    }
     for (std::size_t k = 0; k < coming.size(); ++k) {
       const Predicted& said = paths.front().operations[k];
       ASSERT_EQ(coming[k].kind, said.kind);
