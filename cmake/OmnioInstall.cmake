@@ -100,6 +100,26 @@ function(omnio_install_completion target)
   add_custom_target(${target}-completion ALL DEPENDS ${scripts})
 endfunction()
 
+# omnio_install_c_library(<target> <name for pkg-config> <description> <header>)
+# A shared library with a header of C, for programs that have nothing else of omnio: it is in the
+# component "predict" of find_package(omnio), which asks for no other library.
+function(omnio_install_c_library target name description header)
+  install(TARGETS ${target} EXPORT omnioPredictTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+                                                               COMPONENT devel)
+  install(FILES "${header}" DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT devel)
+  set(OMNIO_PC_NAME ${name})
+  set(OMNIO_PC_DESCRIPTION "${description}")
+  get_target_property(OMNIO_PC_LIBRARY ${target} OUTPUT_NAME)
+  omnio_install_pc_file("${PROJECT_SOURCE_DIR}/cmake/omnio_c_library.pc.in" ${name})
+endfunction()
+
+function(omnio_install_pc_file template name)
+  string(REGEX REPLACE "[^/]+" ".." OMNIO_PC_TO_PREFIX "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+  configure_file("${template}" "${PROJECT_BINARY_DIR}/${name}.pc" @ONLY)
+  install(FILES "${PROJECT_BINARY_DIR}/${name}.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
+          COMPONENT devel)
+endfunction()
+
 function(omnio_install_package)
   include(CMakePackageConfigHelpers)
 
@@ -111,7 +131,9 @@ function(omnio_install_package)
     endif()
   endforeach()
 
-  install(EXPORT omnioTargets NAMESPACE omnio:: DESTINATION ${omnio_cmake_dir} COMPONENT devel)
+  foreach(targets omnioTargets omnioPredictTargets)
+    install(EXPORT ${targets} NAMESPACE omnio:: DESTINATION ${omnio_cmake_dir} COMPONENT devel)
+  endforeach()
   configure_package_config_file(
     "${PROJECT_SOURCE_DIR}/cmake/omnioConfig.cmake.in" "${PROJECT_BINARY_DIR}/omnioConfig.cmake"
     INSTALL_DESTINATION ${omnio_cmake_dir} PATH_VARS CMAKE_INSTALL_BINDIR)
@@ -129,10 +151,7 @@ function(omnio_install_package)
   list(REMOVE_ITEM libraries "")
   list(REVERSE libraries)
   list(JOIN libraries " " OMNIO_PC_LIBRARIES)
-  string(REGEX REPLACE "[^/]+" ".." OMNIO_PC_TO_PREFIX "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
-  configure_file("${PROJECT_SOURCE_DIR}/cmake/omnio.pc.in" "${PROJECT_BINARY_DIR}/omnio.pc" @ONLY)
-  install(FILES "${PROJECT_BINARY_DIR}/omnio.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
-          COMPONENT devel)
+  omnio_install_pc_file("${PROJECT_SOURCE_DIR}/cmake/omnio.pc.in" omnio)
 
   foreach(document LICENSE README.md CHANGELOG.md ARCHITECTURE.md)
     install(FILES "${PROJECT_SOURCE_DIR}/${document}" DESTINATION ${CMAKE_INSTALL_DOCDIR}
