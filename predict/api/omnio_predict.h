@@ -15,8 +15,8 @@
  * the predictor is of no more use than to be destroyed.
  *
  * Memory: 1 MiB at most for what is learnt, however much is fed; some bytes for each thread; and
- * for each path its length and about 300 bytes. An operation takes some microseconds at most, as
- * does asking for the next eight.
+ * for each path about 300 bytes and four times its length. An operation takes some microseconds at
+ * most, as does asking for the next eight.
  */
 #ifndef OMNIO_PREDICT_H
 #define OMNIO_PREDICT_H
