@@ -47,7 +47,7 @@ int tellHelpers(prefetch::Order order) {
 
 int beHelper(const PrefetchOptions& options) {
   const std::string rings = variable(wire::settingOf(wire::SettingId::kRingDirectory).variable);
-  if (!rings.starts_with('/')) return kFailed;  // rings are in memory that nobody else sees
+  if (!rings.starts_with('/')) return kFailed;  // rings are in memory of their processes alone
   const auto helped = prefetch::help({.run = wire::parseRun(variable(wire::kRunVariable)),
                                       .ring_directory = rings,
                                       .directory = variable(wire::kDirectoryVariable),
@@ -97,8 +97,7 @@ void addPrefetchCommand(base::Command program) {
       .typeName("SIZE")
       .check([](const std::string& word) {
         const auto size = wire::parseSize(word);
-        return size && *size > 0 && *size >> 62 == 0 ? std::string()
-                                                     : "is no size: 64M, or a number of bytes";
+        return size && *size > 0 && *size >> 62 == 0 ? std::string() : "is not a size, such as 64M";
       });
   command.option("--json", options->request.json, "Write what came of it to this file")
       .typeName("FILE");

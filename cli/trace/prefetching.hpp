@@ -23,7 +23,7 @@ struct PrefetchRequest {
 };
 
 // For a trace that is not wanted: a directory on tmpfs in place of the one that is asked for, and
-// no more in it than processes need to tell of themselves. Fails where there is no tmpfs.
+// no more in it than processes need to tell of themselves. Fails where no tmpfs is found.
 base::Result<std::filesystem::path> directoryOfNothing(const Launcher& launcher);
 void keepNothing(SettingValues& values, const std::filesystem::path& directory);
 

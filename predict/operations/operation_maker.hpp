@@ -23,7 +23,7 @@ class OperationMaker {
   FileSlots& slots() { return slots_; }
   const FileSlots& slots() const { return slots_; }
 
-  // The operation that an event is; nullptr for one that is none. `offsets` are those of the
+  // The operation that an event is; nullptr where it is not one. `offsets` are those of the
   // process's rank, and take the event here: every event has to come by, in the order of time. What
   // is returned holds until the next call.
   const Operation* take(const tracefile::Process& process, const event::Event& event,

@@ -77,7 +77,7 @@ long becomeHelper(void* argument) {
   return 1;
 }
 
-// The first child: with its end the second one is nobody's.
+// The first child: with its end no process waits for the second one.
 long leave(void* argument) {
   auto& helper = *static_cast<Helper*>(argument);
   rawSyscall(SYS_setsid);

@@ -10,8 +10,8 @@ namespace omnio::trace {
 void makePrefetchDirectory();
 
 // Once an image, before its first ring. The process and its children never see the helper: it is
-// nobody's child that they wait for, has a session of its own, and none of their descriptors. Does
-// nothing where a filter of system calls, or the limit on processes, is in the way.
+// not a child of theirs, has a session of its own, and none of their descriptors. Does nothing
+// where a filter of system calls, or the limit on processes, is in the way.
 void startPrefetchHelper();
 
 }  // namespace omnio::trace
