@@ -13,6 +13,16 @@ void GrammarPredictor::append(std::uint64_t symbol) {
 
 void GrammarPredictor::shrink(std::size_t symbols) {
   grammar_.shrink(symbols);
+  forgetSteps();
+}
+
+bool GrammarPredictor::restore(const StarSequitur::Kept& kept) {
+  if (!grammar_.restore(kept)) return false;
+  forgetSteps();
+  return true;
+}
+
+void GrammarPredictor::forgetSteps() {
   // These hold for one step, or one call, and are made as large as the grammar then.
   old_ = {};
   uses_ = {};

@@ -78,6 +78,16 @@ class GrammarPredictor {
   // StarSequitur::shrink(), and all else that takes memory.
   void shrink(std::size_t symbols);
 
+  // The grammar, and where the sequence is in it: docs/formats/prediction_model.md.
+  template <typename Archive>
+  void serialize(Archive& archive) {
+    StarSequitur::Kept kept = grammar_.kept();
+    archive(kept);
+    if constexpr (Archive::kReads) {
+      archive.require(restore(kept), "rules make no grammar");
+    }
+  }
+
   // The two steps of append() that are about predictors. update() is to come before the grammar
   // takes the symbol, and returns whether a predictor is left; discover() comes after it.
   bool update(std::uint64_t symbol);
@@ -128,6 +138,8 @@ class GrammarPredictor {
     double paths = 0;
   };
 
+  bool restore(const StarSequitur::Kept& kept);
+  void forgetSteps();
   void beginStep();
   void setOld(SymbolId symbol, std::uint64_t turn);
   void beginRound() const;

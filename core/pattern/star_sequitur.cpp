@@ -376,59 +376,151 @@ void StarSequitur::shrink(std::size_t symbols) {
   compact();
 }
 
-// Numbers symbols and names anew, in their order, without the free ones, and makes tables and lists
-// as large as they have to be.
-void StarSequitur::compact() {
-  std::vector<SymbolId> symbol_ids(symbols_.size(), kNone);
-  std::vector<Symbol> symbols;
-  symbols.reserve(symbol_count_ + rule_count_);
-  for (SymbolId old = 0; old < symbols_.size(); ++old) {
-    if (symbols_[old].name == kNone) continue;
-    symbol_ids[old] = static_cast<SymbolId>(symbols.size());
-    symbols.push_back(symbols_[old]);
-  }
-  std::vector<NameId> name_ids(names_.size(), kNone);
-  std::vector<Name> names;
-  names.reserve(rule_count_ + terminals_.size());
-  for (NameId old = 0; old < names_.size(); ++old) {
-    if (!isRule(old) && names_[old].use_count == 0) continue;  // it is free
-    name_ids[old] = static_cast<NameId>(names.size());
-    names.push_back(names_[old]);
-  }
-  const auto renumber = [](const std::vector<std::uint32_t>& ids, std::uint32_t& id) {
-    if (id != kNone) id = ids[id];
-  };
-  for (Symbol& symbol : symbols) {
-    renumber(name_ids, symbol.name);
-    renumber(name_ids, symbol.rule);
-    for (SymbolId* const id :
-         {&symbol.previous, &symbol.next, &symbol.previous_use, &symbol.next_use}) {
-      renumber(symbol_ids, *id);
+// What is kept has no free ids, and tables and lists are made as large as they have to be.
+void StarSequitur::compact() { restore(kept()); }
+
+StarSequitur::Kept StarSequitur::kept() const {
+  Kept kept;
+  kept.dropped = dropped_;
+  std::vector<std::uint32_t> numbers(symbols_.size());
+  for (NameId name = 0; name < names_.size(); ++name) {
+    if (!isRule(name) && names_[name].use_count == 0) continue;  // it is free
+    kept.names.push_back({.is_rule = isRule(name),
+                          .terminal = names_[name].terminal,
+                          .uses = names_[name].use_count});
+    SymbolId use = firstUse(name);
+    while (use != kNone && nextUse(use) != kNone) use = nextUse(use);
+    for (; use != kNone; use = symbols_[use].previous_use) {
+      numbers[use] = static_cast<std::uint32_t>(kept.exponents.size());
+      kept.exponents.push_back(exponent(use));
     }
   }
-  for (Name& name : names) {
-    renumber(symbol_ids, name.guard);
-    renumber(symbol_ids, name.first_use);
+  for (NameId name = 0; name < names_.size(); ++name) {
+    if (!isRule(name)) continue;
+    std::vector<std::uint32_t>& rule = kept.rules.emplace_back();
+    for (SymbolId symbol = first(name); !isGuard(symbol); symbol = next(symbol)) {
+      rule.push_back(numbers[symbol]);
+    }
   }
-  std::vector<SymbolId> marked;
-  for (const SymbolId old : marked_) {
-    if (symbols_[old].mark != kNotMarked) marked.push_back(symbol_ids[old]);
+  std::vector<bool> has(symbols_.size());
+  for (const SymbolId symbol : marked_) {
+    if (markOf(symbol) == kNotMarked || has[symbol]) continue;
+    has[symbol] = true;
+    kept.marks.push_back({.symbol = numbers[symbol], .turn = markOf(symbol)});
   }
-  symbols_ = std::move(symbols);
-  names_ = std::move(names);
-  marked_ = std::move(marked);
-  decltype(pairs_) pairs(pairs_.size());
-  for (const auto& [pair, left] : pairs_) {
-    pairs.emplace(pairAt(symbol_ids[left]), symbol_ids[left]);
+  return kept;
+}
+
+bool StarSequitur::restore(const Kept& kept) {
+  StarSequitur made(most_symbols_);
+  if (!made.restoreNames(kept) || !made.restoreRules(kept) || !made.restoreLengths()) return false;
+  made.dropped_ = kept.dropped;
+  if (__builtin_add_overflow(made.length_, kept.dropped, &made.length_)) return false;
+  const auto guards = static_cast<SymbolId>(made.rule_count_);
+  made.marked_.reserve(kept.marks.size());
+  for (const auto& [symbol, turn] : kept.marks) {
+    if (symbol >= kept.exponents.size()) return false;
+    if (turn != kAnyTurn && turn >= kept.exponents[symbol]) return false;
+    made.mark(guards + symbol, turn);
   }
-  pairs_ = std::move(pairs);
-  decltype(terminals_) terminals(terminals_.size());
-  for (const auto& [terminal, name] : terminals_) terminals.emplace(terminal, name_ids[name]);
-  terminals_ = std::move(terminals);
-  for (std::vector<std::uint32_t>* const list :
-       {&free_symbols_, &free_names_, &pending_, &unsure_}) {
-    std::vector<std::uint32_t>().swap(*list);
+  *this = std::move(made);
+  return true;
+}
+
+// The guards come first among the symbols, then those of each name, from the oldest on.
+bool StarSequitur::restoreNames(const Kept& kept) {
+  const auto is_rule = [](const Kept::Name& name) { return name.is_rule; };
+  const auto rules = static_cast<std::size_t>(std::ranges::count_if(kept.names, is_rule));
+  if (kept.names.empty() || !kept.names.front().is_rule || kept.names.front().uses != 0) {
+    return false;
   }
+  if (kept.rules.size() != rules || kept.exponents.size() > most_symbols_) return false;
+  symbols_.clear();
+  symbols_.reserve(rules + kept.exponents.size());
+  names_.clear();
+  names_.reserve(kept.names.size());
+  rule_count_ = 0;
+  decltype(terminals_)(kept.names.size() - rules).swap(terminals_);
+  for (const Kept::Name& name : kept.names) {
+    if (name.is_rule) {
+      names_.push_back({.length = 0, .guard = static_cast<SymbolId>(rule_count_++)});
+      symbols_.push_back({.name = static_cast<NameId>(names_.size() - 1)});
+      symbols_.back().rule = symbols_.back().name;
+    } else {
+      names_.push_back({.terminal = name.terminal});
+      if (!terminals_.emplace(name.terminal, names_.size() - 1).second) return false;
+    }
+  }
+  std::size_t used = 0;
+  for (NameId name = 0; name < kept.names.size(); ++name) {
+    const std::uint32_t uses = kept.names[name].uses;
+    if (uses > kept.exponents.size() - used || (uses == 0 && !isRule(name))) return false;
+    for (const std::size_t end = used + uses; used < end; ++used) {
+      if (kept.exponents[used] == 0) return false;
+      symbols_.push_back({.exponent = kept.exponents[used], .name = name});
+      addUse(static_cast<SymbolId>(symbols_.size() - 1));
+    }
+  }
+  symbol_count_ = used;
+  return used == kept.exponents.size();
+}
+
+// Each symbol is in one rule. A rule that is empty or one symbol of one turn is none.
+bool StarSequitur::restoreRules(const Kept& kept) {
+  std::size_t placed = 0;
+  for (SymbolId guard = 0; guard < rule_count_; ++guard) {
+    const NameId rule = name(guard);
+    link(guard, guard);
+    for (const std::uint32_t number : kept.rules[guard]) {
+      if (number >= symbol_count_) return false;
+      const auto symbol = static_cast<SymbolId>(rule_count_ + number);
+      if (ruleAround(symbol) != kNone) return false;
+      symbols_[symbol].rule = rule;
+      link(previous(guard), symbol);
+      link(symbol, guard);
+      ++placed;
+    }
+    const SymbolId head = first(rule);
+    if (rule == kStart) continue;
+    if (isGuard(head) || (isGuard(next(head)) && exponent(head) == 1)) return false;
+  }
+  decltype(pairs_)(symbol_count_).swap(pairs_);
+  for (auto left = static_cast<SymbolId>(rule_count_); left < symbols_.size(); ++left) {
+    if (ruleAround(left) == kNone) return false;
+    if (!isGuard(next(left)) && name(left) != name(next(left))) pairs_.emplace(pairAt(left), left);
+  }
+  return placed == symbol_count_;
+}
+
+// From the rules that have terminals alone up to the start rule. Where rules go round in a circle,
+// or derive more than can be counted, there are none.
+bool StarSequitur::restoreLengths() {
+  std::vector<std::size_t> unknown(names_.size());  // rules in a rule whose lengths are not known
+  std::vector<NameId> known;
+  for (SymbolId guard = 0; guard < rule_count_; ++guard) {
+    const NameId rule = name(guard);
+    for (SymbolId symbol = first(rule); !isGuard(symbol); symbol = next(symbol)) {
+      if (isRule(name(symbol))) ++unknown[rule];
+    }
+    if (unknown[rule] == 0) known.push_back(rule);
+  }
+  std::size_t count = 0;
+  for (; !known.empty(); ++count) {
+    const NameId rule = known.back();
+    known.pop_back();
+    std::uint64_t length = 0;
+    for (SymbolId symbol = first(rule); !isGuard(symbol); symbol = next(symbol)) {
+      std::uint64_t part = 0;
+      if (__builtin_mul_overflow(names_[name(symbol)].length, exponent(symbol), &part))
+        return false;
+      if (__builtin_add_overflow(length, part, &length)) return false;
+    }
+    (rule == kStart ? length_ : names_[rule].length) = length;
+    for (SymbolId use = firstUse(rule); use != kNone; use = nextUse(use)) {
+      if (--unknown[ruleAround(use)] == 0) known.push_back(ruleAround(use));
+    }
+  }
+  return count == rule_count_;
 }
 
 void StarSequitur::mark(SymbolId symbol, std::uint64_t turn) {

@@ -67,6 +67,45 @@ class StarSequitur {
   // back. Ids change: those that the caller has are no longer valid. Marks stay.
   void shrink(std::size_t symbols);
 
+  // A grammar without ids that are free, to be kept beyond the program that made it. Symbols are
+  // numbered by their names, and those of a name from the oldest to the newest.
+  struct Kept {
+    struct Name {
+      bool is_rule = false;
+      std::uint64_t terminal = 0;
+      std::uint32_t uses = 0;  // so many symbols have it
+
+      template <typename Archive>
+      void serialize(Archive& archive) {
+        archive(is_rule, uses);
+        if (!is_rule) archive.fixed(terminal);
+      }
+    };
+    struct Mark {
+      std::uint32_t symbol = 0;
+      std::uint64_t turn = 0;
+
+      template <typename Archive>
+      void serialize(Archive& archive) {
+        archive(symbol, turn);
+      }
+    };
+    std::vector<Name> names = {};                        // the first one is the start rule
+    std::vector<std::uint64_t> exponents = {};           // by symbol
+    std::vector<std::vector<std::uint32_t>> rules = {};  // the symbols of each, in order of names
+    std::vector<Mark> marks = {};
+    std::uint64_t dropped = 0;
+
+    template <typename Archive>
+    void serialize(Archive& archive) {
+      archive(names, exponents, rules, marks, dropped);
+    }
+  };
+  Kept kept() const;
+  // Becomes that grammar, with its own limit. False, and nothing changes, where it is none: rules
+  // that go round in a circle, say.
+  bool restore(const Kept& kept);
+
   std::uint64_t length() const { return length_; }  // of the sequence, with what was dropped
   std::uint64_t droppedLength() const { return dropped_; }
   std::size_t symbolCount() const { return symbol_count_; }  // in all rules
@@ -171,6 +210,9 @@ class StarSequitur {
   void inlineRule(NameId rule);
   void removeRule(NameId rule);
   void compact();
+  bool restoreNames(const Kept& kept);
+  bool restoreRules(const Kept& kept);
+  bool restoreLengths();
 
   std::size_t most_symbols_;
   std::vector<Symbol> symbols_;

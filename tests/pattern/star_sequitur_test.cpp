@@ -236,6 +236,72 @@ TEST(StarSequitur, ShrinksToItsNewestSymbolsAndGivesMemoryBack) {
   EXPECT_EQ(textOf(grammar), "S -> A^4, A -> ab");
 }
 
+// What is kept of a grammar is all of it: it goes on as the one that it was kept of would.
+TEST(StarSequitur, WhatIsKeptGoesOnTheSameWay) {
+  std::mt19937_64 random(31);
+  for (int round = 0; round < 8; ++round) {
+    StarSequitur grammar(200);
+    const std::uint64_t period = 2 + random() % 40;
+    for (std::uint64_t i = 0; i < 2000; ++i) {
+      grammar.append(random() % 8 == 0 ? random() % 10 : i % period);
+    }
+    grammar.shrink(SIZE_MAX);  // numbers symbols as what is kept does
+    StarSequitur again(200);
+    ASSERT_TRUE(again.restore(grammar.kept()));
+    EXPECT_EQ(again.memoryBytes(), grammar.memoryBytes());
+    for (std::uint64_t i = 0; i < 200; ++i) {
+      ASSERT_EQ(textOf(again), textOf(grammar));
+      ASSERT_EQ(brokenConstraint(again), "");
+      ASSERT_EQ(again.length(), grammar.length());
+      ASSERT_EQ(again.droppedLength(), grammar.droppedLength());
+      ASSERT_EQ(again.memoryBytes(), grammar.memoryBytes());
+      const std::uint64_t symbol = random() % 8 == 0 ? random() % 10 : i % period;
+      grammar.append(symbol);
+      again.append(symbol);
+    }
+  }
+}
+
+TEST(StarSequitur, RefusesRulesThatAreNoGrammar) {
+  const StarSequitur::Kept good = grammarOf("abcabcxabcab").kept();
+  StarSequitur grammar = grammarOf("xyxy");
+  const auto refuses = [&grammar](const StarSequitur::Kept& kept) {
+    return !grammar.restore(kept) && textOf(grammar) == "S -> A^2, A -> xy";
+  };
+  const auto changed = [&good](auto change) {
+    StarSequitur::Kept kept = good;
+    change(kept);
+    return kept;
+  };
+  EXPECT_TRUE(refuses({}));
+  EXPECT_TRUE(refuses(changed([](auto& kept) { kept.rules.pop_back(); })));
+  EXPECT_TRUE(refuses(changed([](auto& kept) { kept.rules.back().pop_back(); })));
+  EXPECT_TRUE(refuses(changed([](auto& kept) { kept.rules.back().clear(); })));
+  EXPECT_TRUE(refuses(changed([](auto& kept) { kept.rules.back()[0] = kept.rules.back()[1]; })));
+  EXPECT_TRUE(refuses(changed([](auto& kept) { kept.rules.back()[0] = 1000; })));
+  EXPECT_TRUE(refuses(changed([](auto& kept) { kept.exponents.pop_back(); })));
+  EXPECT_TRUE(refuses(changed([](auto& kept) { kept.exponents.push_back(1); })));
+  EXPECT_TRUE(refuses(changed([](auto& kept) { kept.exponents[0] = 0; })));
+  EXPECT_TRUE(refuses(changed([](auto& kept) { kept.exponents[0] = UINT64_MAX; })));
+  EXPECT_TRUE(refuses(changed([](auto& kept) { kept.exponents.resize(5000, 1); })));
+  EXPECT_TRUE(refuses(changed([](auto& kept) { kept.dropped = UINT64_MAX; })));
+  EXPECT_TRUE(refuses(changed([](auto& kept) { kept.names[0].is_rule = false; })));
+  EXPECT_TRUE(refuses(changed([](auto& kept) { kept.names[0].uses = 1; })));
+  EXPECT_TRUE(refuses(changed([](auto& kept) { kept.names[1].uses = UINT32_MAX; })));
+  EXPECT_TRUE(refuses(changed([](auto& kept) { kept.names.push_back({.terminal = 1}); })));
+  EXPECT_TRUE(refuses(changed([](auto& kept) { kept.marks = {{.symbol = 1000, .turn = 0}}; })));
+  EXPECT_TRUE(refuses(changed([](auto& kept) { kept.marks = {{.symbol = 0, .turn = 1}}; })));
+  // A rule in itself, and two in each other.
+  using Names = std::vector<StarSequitur::Kept::Name>;
+  const Names two = {{.is_rule = true}, {.is_rule = true, .uses = 2}, {.terminal = 7, .uses = 2}};
+  EXPECT_TRUE(refuses({.names = two, .exponents = {2, 1, 1, 1}, .rules = {{0, 2}, {1, 3}}}));
+  const Names three = {
+      {.is_rule = true}, {.is_rule = true, .uses = 2}, {.is_rule = true, .uses = 1}};
+  EXPECT_TRUE(refuses({.names = three, .exponents = {2, 2, 2}, .rules = {{0}, {2}, {1}}}));
+  EXPECT_TRUE(grammar.restore(good));
+  EXPECT_EQ(expandedText(grammar), "abcabcxabcab");
+}
+
 TEST(StarSequitur, ForgetsAPeriodThatIsLongerThanTheLimit) {
   StarSequitur grammar(100);
   for (std::uint64_t i = 0; i < 1000; ++i) grammar.append(i % 101);
