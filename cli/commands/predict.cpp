@@ -15,8 +15,10 @@
 #include "cli/progress_line.hpp"
 #include "core/base/document_file.hpp"
 #include "core/order/host_offsets.hpp"
+#include "core/tracefile/completeness.hpp"
 #include "core/tracefile/run_window.hpp"
 #include "core/wire/path_pattern.hpp"
+#include "predict/operations/earlier_run.hpp"
 #include "predict/operations/forecast.hpp"
 #include "predict/operations/prediction.hpp"
 #include "report/line_plot.hpp"
@@ -108,17 +110,17 @@ int runPredict(const PredictOptions& options) {
     if (!opened) return fail(opened.failure());
     earlier = std::move(*opened);
   }
+  std::optional<predict::EarlierTrace> before;
+  if (earlier) before.emplace(*earlier, options.selection.chosen().thread);
   const base::Result<predict::Prediction> prediction = predict::predictOperations(
-      *trace, chosenOf(options.selection), options.ahead, earlier ? &*earlier : nullptr);
+      *trace, chosenOf(options.selection), options.ahead, before ? &*before : nullptr);
   if (!prediction) return fail(prediction.failure());
   if (!options.plot.empty()) {
     const auto written = base::writeDocument(options.plot, report::svgOf(plotOf(*prediction)));
     if (!written) return fail(written.failure());
   }
   sayWhatIsMissing(options.selection.trace, prediction->wholeness);
-  if (prediction->learnt_from) {
-    sayWhatIsMissing(options.earlier, prediction->learnt_from->wholeness);
-  }
+  if (earlier) sayWhatIsMissing(options.earlier, tracefile::assess(*earlier));
   for (const std::string& sentence : tracefile::missingStackSentences(prediction->wholeness)) {
     printFailure(sentence);
   }

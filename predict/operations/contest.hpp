@@ -36,6 +36,12 @@ class Contest {
 
   std::size_t best() const { return best_; }
 
+  template <typename Archive>
+  void serialize(Archive& archive) {
+    archive(best_, lead_);
+    archive.require(best_ < kCount, "it believes in a way that does not exist");
+  }
+
  private:
   static constexpr float kKept = 0.9F;
 

@@ -1,30 +1,56 @@
 #include "predict/operations/earlier_run.hpp"
 
-#include "core/event/event.hpp"
-#include "predict/operations/operation_reader.hpp"
+#include <utility>
+
+#include "core/tracefile/completeness.hpp"
+#include "core/wire/info.hpp"
+#include "predict/operations/rank_run.hpp"
 
 namespace omnio::predict {
 
-EarlierRun::EarlierRun(const std::vector<const tracefile::Process*>& processes,
-                       std::optional<unsigned> thread)
-    : processes_(processes.size()) {
-  event::PathTable paths;
-  OperationReader reader(processes, thread, paths);
-  reader.keepContexts(contexts_);
-  while (const Operation* const operation = reader.next()) {
-    ++operations_;
-    Process& process = processes_[reader.processOf(reader.log())];
-    const auto [place, is_new] = process.threads.try_emplace(reader.threadOf(reader.log()), 0);
-    if (is_new) {
-      place->second = process.models.add();
-      process.models.of(place->second).beginRun();
-    }
-    process.models.take(place->second, *operation);
+std::vector<std::pair<RankKey, Processes>> byRank(const tracefile::Trace& trace,
+                                                  const Processes& processes) {
+  std::vector<std::pair<RankKey, Processes>> ranks;
+  std::map<RankKey, std::size_t> index;
+  RankKey without = 0;
+  for (const tracefile::Process* const process : processes) {
+    const std::optional<int> rank = trace.rankOf(*process);
+    const RankKey key = rank ? *rank : --without;
+    const auto [place, is_new] = index.try_emplace(key, ranks.size());
+    if (is_new) ranks.push_back({key, {}});
+    ranks[place->second].second.push_back(process);
   }
-  for (std::size_t i = 0; i < processes_.size(); ++i) {
-    processes_[i].slots = reader.slotsOf(i).kept();
-    processes_[i].models.beginRun();
+  return ranks;
+}
+
+std::set<std::string> programsOf(const tracefile::Trace& trace) {
+  std::set<std::string> names;
+  for (const auto& process : trace.processes()) {
+    const std::string& path = process->info.text(wire::info::kProgram);
+    if (!path.empty()) names.insert(path.substr(path.rfind('/') + 1));
   }
+  return names;
+}
+
+EarlierTrace::EarlierTrace(const tracefile::Trace& trace, std::optional<unsigned> thread)
+    : trace_(trace), thread_(thread), is_whole_(tracefile::assess(trace).whole) {
+  Processes all;
+  for (const auto& process : trace.processes()) all.push_back(process.get());
+  for (auto& [rank, processes] : byRank(trace, all)) ranks_.emplace(rank, std::move(processes));
+}
+
+base::Result<std::unique_ptr<RankModels>> EarlierTrace::of(RankKey rank) const {
+  const auto found = ranks_.find(rank);
+  if (found == ranks_.end()) return std::unique_ptr<RankModels>();
+  RankRun run(found->second, thread_);
+  KeptContexts contexts;
+  run.keepContexts(contexts);
+  while (const Operation* const operation = run.next()) {
+    run.modelsOf(run.process()).take(run.model(), *operation);
+  }
+  auto models = std::make_unique<RankModels>(run.finish());
+  models->contexts = std::move(contexts);
+  return models;
 }
 
 }  // namespace omnio::predict

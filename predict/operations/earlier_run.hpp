@@ -1,45 +1,43 @@
-// What the models of a rank have learnt in an earlier run of the application, for those of a later
-// run to go on with (Dorier et al., TPDS 2016, keep the model of a run for the next one).
-//
-// Processes of the later run go on with those of the same place in the rank, threads with those of
-// the same number, and files with the slots of those whose paths, or else names, differ in numbers
-// alone. Positions in files are not kept.
+// An earlier run of the application by its trace, whose operations models learn from again.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "core/tracefile/process.hpp"
-#include "predict/operations/file_slots.hpp"
-#include "predict/operations/kept_contexts.hpp"
-#include "predict/operations/process_models.hpp"
+#include "core/tracefile/trace.hpp"
+#include "predict/operations/rank_models.hpp"
 
 namespace omnio::predict {
 
-class EarlierRun {
+using Processes = std::vector<const tracefile::Process*>;
+
+// The processes of each rank, in order; one without a rank is alone.
+std::vector<std::pair<RankKey, Processes>> byRank(const tracefile::Trace& trace,
+                                                  const Processes& processes);
+// The programs of a trace, without their directories.
+std::set<std::string> programsOf(const tracefile::Trace& trace);
+
+class EarlierTrace final : public EarlierRun {
  public:
-  struct Process {
-    FileSlots::Kept slots;
-    ProcessModels models;
-    std::map<std::uint32_t, std::size_t> threads;  // numbers in `models`, by that of the thread
-  };
+  // The trace outlives this object. With `thread`, models learn from that thread of each process
+  // alone.
+  EarlierTrace(const tracefile::Trace& trace, std::optional<unsigned> thread);
 
-  // Reads the operations of these processes, all of one rank, and has models take them. With
-  // `thread`, those of that thread of each process alone.
-  EarlierRun(const std::vector<const tracefile::Process*>& processes,
-             std::optional<unsigned> thread);
-
-  std::vector<Process>& processes() { return processes_; }
-  const KeptContexts& contexts() const { return contexts_; }
-  std::uint64_t operations() const { return operations_; }
+  std::string path() const override { return trace_.directory().native(); }
+  std::set<std::string> programs() const override { return programsOf(trace_); }
+  bool isWhole() const override { return is_whole_; }
+  base::Result<std::unique_ptr<RankModels>> of(RankKey rank) const override;
 
  private:
-  std::vector<Process> processes_;
-  KeptContexts contexts_;
-  std::uint64_t operations_ = 0;
+  const tracefile::Trace& trace_;
+  std::optional<unsigned> thread_;
+  bool is_whole_;
+  std::map<RankKey, Processes> ranks_;
 };
 
 }  // namespace omnio::predict

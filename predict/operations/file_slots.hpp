@@ -10,6 +10,7 @@
 // another file of the family is opened. Not for several threads at a time.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -37,6 +38,14 @@ class FileSlots {
   struct Kept {
     std::vector<std::string> families;
     std::vector<std::uint32_t> slots;
+
+    template <typename Archive>
+    void serialize(Archive& archive) {
+      archive(families, slots);
+      const std::size_t count = families.size();
+      archive.require(std::ranges::all_of(slots, [&](auto family) { return family < count; }),
+                      "a file is of a family that does not exist");
+    }
   };
   Kept kept() const;
   // Goes on with the slots of an earlier run, all of whose files are closed; before the first file.

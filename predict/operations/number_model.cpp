@@ -63,6 +63,23 @@ void NumberModel::halve() {
   }
 }
 
+void NumberModel::compact() {
+  different_.shrink_to_fit();
+  if (grammar_ != nullptr) grammar_->shrink(SIZE_MAX);
+}
+
+bool NumberModel::fitsTogether() const {
+  if (different_.size() > kMostDifferent) return false;
+  if (grammar_ == nullptr) return different_.size() <= 1;
+  const pattern::StarSequitur& grammar = grammar_->grammar();
+  for (pattern::StarSequitur::NameId name = 0; name < grammar.nameIds(); ++name) {
+    if (grammar.isRule(name)) continue;
+    const auto number = static_cast<std::int64_t>(grammar.terminal(name));
+    if (std::ranges::find(different_, number) == different_.end()) return false;
+  }
+  return different_.size() > 1;
+}
+
 NumberModel::Ahead NumberModel::ahead() const {
   Ahead ahead;
   ahead.only_ = next_;

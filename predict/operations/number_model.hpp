@@ -35,6 +35,20 @@ class NumberModel {
   std::size_t memoryBytes() const;
   // Forgets the older half of a grammar, unless that is small.
   void halve();
+  // Gives memory that is not used back.
+  void compact();
+
+  template <typename Archive>
+  void serialize(Archive& archive) {
+    archive(different_, run_, has_too_many_, next_);
+    bool has_grammar = grammar_ != nullptr;
+    archive(has_grammar);
+    if constexpr (Archive::kReads) {
+      if (has_grammar) grammar_ = std::make_unique<pattern::GrammarPredictor>(kMostSymbols);
+    }
+    if (has_grammar) archive(*grammar_);
+    archive.require(fitsTogether(), "a grammar of numbers has others than those that it is of");
+  }
 
   // The numbers that follow, one after the other. Ends when the model takes a number.
   class Ahead {
@@ -51,6 +65,7 @@ class NumberModel {
  private:
   void beginGrammar(std::int64_t number);
   void giveUp();
+  bool fitsTogether() const;
 
   std::vector<std::int64_t> different_;
   std::uint64_t run_ = 0;  // of the first number, as long as it is the only one
@@ -68,6 +83,11 @@ class Moments {
   double variance() const { return count_ == 0 ? 0 : squares_ / static_cast<double>(count_); }
   double least() const { return least_; }
   double most() const { return most_; }
+
+  template <typename Archive>
+  void serialize(Archive& archive) {
+    archive(count_, average_, squares_, least_, most_);
+  }
 
  private:
   std::uint64_t count_ = 0;

@@ -162,6 +162,12 @@ void OffsetModel::halve() {
   others_->offsets.halve();
 }
 
+void OffsetModel::compact() {
+  if (others_ == nullptr) return;
+  others_->gaps.compact();
+  others_->offsets.compact();
+}
+
 bool OffsetModel::dropRepeated() {
   if (others_ == nullptr || others_->repeated == nullptr) return false;
   if (others_->contest.best() == kRepeated) return false;

@@ -75,6 +75,11 @@ class OffsetModel {
     void take(const Known& known, std::int64_t offset);
     std::int64_t next(const Known& known) const;
 
+    template <typename Archive>
+    void serialize(Archive& archive) {
+      archive(contest_);
+    }
+
    private:
     friend class OffsetModel;
     Contest<kWays> contest_{kMargin};
@@ -91,6 +96,13 @@ class OffsetModel {
   void halve();
   // Frees the memory of repeated sequences, unless they are believed. Whether it had any.
   bool dropRepeated();
+  // Gives memory that is not used back.
+  void compact();
+
+  template <typename Archive>
+  void serialize(Archive& archive) {
+    archive(count_, consecutive_, first_offset_, first_distance_, others_);
+  }
 
   // The offsets that follow, one after the other, each after what happened in between. Ends when
   // the model takes an offset.
@@ -131,6 +143,11 @@ class OffsetModel {
 
     std::int64_t ago(std::size_t operations) const {
       return before[(count - operations) % before.size()];
+    }
+
+    template <typename Archive>
+    void serialize(Archive& archive) {
+      archive(gaps, offsets, contest, before, count, repeated, is_repeated_useless, wrong, ends);
     }
   };
   using Errors = std::array<float, kWays>;

@@ -9,8 +9,8 @@
 namespace omnio::predict {
 namespace {
 
-// Offsets and sizes beyond can only come of damage.
-constexpr std::int64_t kMostOffset = std::int64_t{1} << 60;
+// Offsets and sizes beyond can only come of damage. Sums of some of them have room in 64 bits.
+constexpr std::int64_t kMostOffset = std::int64_t{1} << 54;
 
 bool isRegular(const event::Handle* handle) {
   return handle != nullptr && handle->definition.kind == wire::FileKind::kRegular;

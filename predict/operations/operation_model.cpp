@@ -265,10 +265,13 @@ std::size_t OperationModel::memoryBytes() const {
 
 void OperationModel::beginRun() {
   places_.clear();
+  for (auto& [key, part] : contexts_) part.sizes.compact();
+  for (auto& [key, part] : transitions_) part.offsets.compact();
   countParts();
   last_.reset();
   contexts_sequence_.append(kRunBegins);
   expected_ = contexts_sequence_.next();
+  contexts_sequence_.shrink(SIZE_MAX);
 }
 
 void OperationModel::keepBounds() {

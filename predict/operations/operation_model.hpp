@@ -54,8 +54,17 @@ class OperationModel final : public Predictor {
   std::size_t symbolCount() const { return grammar().symbolCount() + parts_symbols_; }
   std::size_t memoryBytes() const;
   // A run of the program begins, and the sequence of contexts says so: what was learnt in earlier
-  // runs is kept, but nothing of where the last one was, in the program and in its files.
+  // runs is kept, but nothing of where the last one was, in the program and in its files. Memory
+  // that is not used is given back.
   void beginRun();
+  // What is kept beyond the program, after beginRun(): a model that was read goes on exactly as the
+  // one that was written would.
+  template <typename Archive>
+  void serialize(Archive& archive) {
+    archive(contexts_sequence_, expected_, contest_, contexts_, transitions_, new_contexts_,
+            new_transitions_, young_transitions_, new_distance_, count_);
+    if constexpr (Archive::kReads) countParts();
+  }
   // Gives half of its memory back, or what it has beside a small grammar: forgets the oldest part
   // of the sequence, or what was not used for longest, whichever takes more.
   void halve();
@@ -69,17 +78,33 @@ class OperationModel final : public Predictor {
     std::int64_t distance = 0;  // of the last one, from where the one before in the file ended
     double duration = 0;        // expected, ns: T <- (T + new) / 2
     std::uint64_t used = 0;
+
+    template <typename Archive>
+    void serialize(Archive& archive) {
+      archive(kind, slot, sizes, has_offset, distance, duration, used);
+      archive.require(kind <= Kind::kWrite, "an operation is of no kind");
+    }
   };
   // Between the end of an operation and the begin of the next one, ns.
   struct Gaps {
     Moments moments;
     double expected = 0;  // T <- (T + new) / 2
+
+    template <typename Archive>
+    void serialize(Archive& archive) {
+      archive(moments, expected);
+    }
   };
   struct OfTransition {
     OffsetModel offsets;
     bool has_offsets = false;
     Gaps gaps;
     std::uint64_t used = 0;
+
+    template <typename Archive>
+    void serialize(Archive& archive) {
+      archive(offsets, has_offsets, gaps, used);
+    }
   };
   struct Hash {
     std::size_t operator()(std::uint64_t key) const { return base::finalMix(key); }

@@ -18,6 +18,7 @@
 #include "core/tracefile/trace.hpp"
 #include "predict/operations/hit_timeline.hpp"
 #include "predict/operations/kept_contexts.hpp"
+#include "predict/operations/rank_models.hpp"
 #include "predict/operations/thread_replay.hpp"
 
 namespace omnio::predict {
@@ -79,12 +80,12 @@ struct FilePrediction {
 
 // An earlier run that the models have learnt from.
 struct LearntFrom {
-  std::string trace;  // the directory, as it was given
-  tracefile::Wholeness wholeness;
+  std::string path;  // as it was given
+  bool is_whole = true;
   std::uint64_t operations = 0;
   std::size_t contexts = 0;  // of all ranks, at most KeptContexts::kMost
   std::size_t again = 0;     // of these, those that this run has, too
-  std::vector<KeptContexts::Updated> updated;
+  std::vector<KeptContexts::Updated> updated = {};
 };
 
 struct Prediction {
@@ -105,12 +106,17 @@ struct Prediction {
   bool lacksStacks() const;
 };
 
+// Takes what the models of a rank know at the end, for the next run. Several threads may call it at
+// a time.
+using KeepModels = std::function<void(RankKey rank, RankModels models)>;
+
 // Fails where the rank or thread does not exist, and where there are fewer than two operations.
-// With `earlier`, the trace of an earlier run, models go on with what they learnt there; fails
-// where that is of another application.
+// With `earlier`, models go on with what they learnt there; fails where that is of another
+// application, or cannot be read.
 base::Result<Prediction> predictOperations(const tracefile::Trace& trace,
                                            const Selection& selection, std::size_t ahead,
-                                           const tracefile::Trace* earlier = nullptr);
+                                           const EarlierRun* earlier = nullptr,
+                                           const KeepModels& keep = {});
 
 // Tables for people.
 std::string textOf(const Prediction& prediction);

@@ -35,8 +35,8 @@ class Document {
     });
     if (const auto& from = prediction_.learnt_from) {
       json_.object("learnt_from", [&] {
-        json_.put("path", base::printable(from->trace));
-        json_.put("whole", from->wholeness.whole);
+        json_.put("path", base::printable(from->path));
+        json_.put("whole", from->is_whole);
         json_.put("operations", from->operations);
         json_.put("contexts", from->contexts);
         json_.put("contexts_again", from->again);

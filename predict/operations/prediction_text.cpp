@@ -141,7 +141,7 @@ void appendLearntFrom(std::string& out, const Prediction& prediction) {
   const LearntFrom& from = *prediction.learnt_from;
   const auto into = std::back_inserter(out);
   fmt::format_to(into, "Learnt before: from {}, {} and {}, of which this run has {}\n",
-                 base::printable(from.trace),
+                 base::printable(from.path),
                  base::counted(from.operations, "operation", "operations"),
                  base::counted(from.contexts, "context", "contexts"), from.again);
   for (const KeptContexts::Updated& module : from.updated) {

@@ -31,6 +31,14 @@ void ProcessModels::beginRun() {
     if (thread.model != nullptr) thread.model->beginRun();
     measure(thread);
   }
+  keepBoundOfAll();
+}
+
+void ProcessModels::keepBoundOfAll() {
+  while (bytes_ > kMostBytes) {
+    giveBack(*std::ranges::max_element(threads_, {}, &Thread::bytes));
+  }
+  most_bytes_ = bytes_;
 }
 
 void ProcessModels::measure(Thread& thread) {

@@ -30,6 +30,7 @@ class ProcessModels {
   static constexpr std::size_t kMostBytes = OperationModel::kMostBytes;
   static constexpr std::size_t kLargeBytes = kMostBytes / 8;
   static constexpr std::size_t kSmallBytes = std::size_t{8} << 10;
+  static constexpr std::uint64_t kMostThreads = std::uint64_t{1} << 16;  // that are read
   // A thread is idle while the others make so many operations each.
   static constexpr std::uint64_t kIdleTurns = 16;
 
@@ -49,8 +50,23 @@ class ProcessModels {
   // After the thread's model has taken an operation otherwise.
   void keepBound(std::size_t thread);
 
-  // A run of the program begins, with the same threads as the last one.
+  // A run of the program begins, with the same threads as the last one. mostBytes() counts anew.
   void beginRun();
+  // What is kept beyond the program, after beginRun(). Models that are read keep the bound.
+  template <typename Archive>
+  void serialize(Archive& archive) {
+    std::uint64_t count = threads_.size();
+    archive(count, count_);
+    archive.require(count <= kMostThreads, "a process has too many threads");
+    for (std::uint64_t i = 0; i < count && archive.isGood(); ++i) {
+      if constexpr (Archive::kReads) threads_.emplace_back();
+      archive(threads_[i]);
+      if constexpr (Archive::kReads) {
+        measure(threads_[i]);
+        keepBoundOfAll();
+      }
+    }
+  }
 
   std::size_t memoryBytes() const { return bytes_; }     // of all models
   std::size_t mostBytes() const { return most_bytes_; }  // after any operation
@@ -60,6 +76,11 @@ class ProcessModels {
     std::size_t rules = 0;
     std::uint64_t forgotten = 0;  // operations, while the thread went on
     std::uint64_t length = 0;
+
+    template <typename Archive>
+    void serialize(Archive& archive) {
+      archive(symbols, rules, forgotten, length);
+    }
   };
   Grammar grammarOf(std::size_t thread) const;
 
@@ -70,9 +91,15 @@ class ProcessModels {
     std::uint64_t used = 0;
     std::uint64_t forgotten = 0;  // with models that were dropped before this one
     Grammar dropped;              // of the last model, where there is none
+
+    template <typename Archive>
+    void serialize(Archive& archive) {
+      archive(model, used, forgotten, dropped);
+    }
   };
 
   void measure(Thread& thread);
+  void keepBoundOfAll();
   void giveBack(Thread& asking);
   void drop(Thread& thread);
   static Grammar grammarOf(const Thread& thread);

@@ -1,6 +1,7 @@
 #include "predict/operations/repeated_sequence.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "core/base/integers.hpp"
 
@@ -38,9 +39,10 @@ void RepeatedSequence::find() {
   }
 }
 
-void RepeatedSequence::insert() {
+// Those runs of last numbers that are known as a whole.
+void RepeatedSequence::insert(Position oldest) {
   for (const std::uint32_t length : kLengths) {
-    if (length <= taken_) table_[indexOf(length)] = taken_;
+    if (oldest + length <= taken_ + 1) table_[indexOf(length)] = taken_;
   }
 }
 
@@ -48,15 +50,40 @@ void RepeatedSequence::grow() {
   if (taken_ < entries_.size() || entries_.size() == kMaxNumbers) return;
   const std::size_t size = std::max(kLeastNumbers, 2 * entries_.size());
   std::vector<Entry> entries(size);
-  std::vector<Position> table(2 * size);
   for (Position position = 1; position <= taken_; ++position) {
     if (has(position)) entries[position & (size - 1)] = of(position);
   }
-  const Position taken = taken_;
   entries_.swap(entries);
-  table_.swap(table);
-  for (taken_ = kLengths.front(); taken_ <= taken; ++taken_) insert();
+  fillTable();
+}
+
+void RepeatedSequence::fillTable() {
+  std::vector<Position>(2 * entries_.size()).swap(table_);
+  const Position taken = taken_;
+  const Position first = oldest();
+  const auto count = static_cast<Position>(std::min<std::size_t>(taken, entries_.size()));
+  for (Position i = 0; i < count; ++i) {
+    taken_ = first + i;
+    insert(first);
+  }
   taken_ = taken;
+}
+
+std::vector<RepeatedSequence::Entry> RepeatedSequence::inOrder() const {
+  std::vector<Entry> entries;
+  const std::size_t count = std::min<std::size_t>(taken_, entries_.size());
+  for (Position i = 0; i < count; ++i) entries.push_back(of(oldest() + i));
+  return entries;
+}
+
+bool RepeatedSequence::restore(const std::vector<Entry>& entries) {
+  if (entries.size() != std::min<std::size_t>(taken_, kMaxNumbers)) return false;
+  if (entries.empty()) return true;
+  std::vector<Entry>(std::max(kLeastNumbers, std::bit_ceil(entries.size()))).swap(entries_);
+  Position position = oldest();
+  for (const Entry& entry : entries) entries_[position++ & (entries_.size() - 1)] = entry;
+  fillTable();
+  return true;
 }
 
 void RepeatedSequence::take(std::int64_t number, std::uint64_t key) {
@@ -74,7 +101,7 @@ void RepeatedSequence::take(std::int64_t number, std::uint64_t key) {
     length_ = 0;
   }
   if (length_ < kLengths.front()) find();
-  insert();
+  insert(1);
 }
 
 std::optional<std::int64_t> RepeatedSequence::Ahead::next() {

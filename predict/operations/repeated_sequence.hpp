@@ -37,6 +37,16 @@ class RepeatedSequence {
   // right.
   bool isUseless() const { return taken_ > 2 * kMaxNumbers && right_ < kLeastRight; }
 
+  // Its table is made anew.
+  template <typename Archive>
+  void serialize(Archive& archive) {
+    std::vector<Entry> entries = inOrder();
+    archive(taken_, match_, length_, right_, entries);
+    if constexpr (Archive::kReads) {
+      archive.require(restore(entries), "it has more numbers than a sequence keeps");
+    }
+  }
+
   // The numbers that follow, one after the other. Ends when the model takes a number.
   class Ahead {
    public:
@@ -56,6 +66,12 @@ class RepeatedSequence {
   struct Entry {
     std::int64_t number = 0;
     std::uint32_t key = 0;
+
+    template <typename Archive>
+    void serialize(Archive& archive) {
+      archive(number);
+      archive.fixed(key);
+    }
   };
   static constexpr std::size_t kLeastNumbers = 64;
   // So many last numbers are looked up, the longest run first.
@@ -74,8 +90,14 @@ class RepeatedSequence {
   // How many numbers up to there are the last ones, of at most kLengths.front().
   std::uint32_t commonLength(Position position) const;
   void find();
-  void insert();
+  void insert(Position oldest);
   void grow();
+  void fillTable();
+  Position oldest() const {
+    return taken_ > entries_.size() ? taken_ - static_cast<Position>(entries_.size()) + 1 : 1;
+  }
+  std::vector<Entry> inOrder() const;
+  bool restore(const std::vector<Entry>& entries);
 
   std::vector<Entry> entries_;   // a ring; its size is a power of two
   std::vector<Position> table_;  // twice as many: where the last numbers ended when they came last

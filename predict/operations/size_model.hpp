@@ -39,6 +39,15 @@ class SizeModel {
   }
   // Frees the memory of repeated sequences, unless they are believed. Whether it had any.
   bool dropRepeated();
+  // Gives memory that is not used back.
+  void compact() { numbers_.compact(); }
+
+  template <typename Archive>
+  void serialize(Archive& archive) {
+    archive(numbers_, moments_, contest_, before_, repeated_, is_repeated_useless_, wrong_);
+    archive.require(moments_.average() >= 0 && moments_.average() <= kMostAverage,
+                    "an average is no size");
+  }
 
   // The sizes that follow, one after the other. Ends when the model takes a size.
   class Ahead {
@@ -61,6 +70,7 @@ class SizeModel {
   void takeRepeated(std::int64_t bytes);
 
   static constexpr std::size_t kMostAgo = 8;
+  static constexpr double kMostAverage = 1e17;
   // After these, the size of 1, 2, ... transfers ago.
   enum Way : std::size_t { kNumbers, kAverage, kRepeated, kAgo, kWays = kAgo + kMostAgo };
   std::int64_t said(std::size_t way) const;

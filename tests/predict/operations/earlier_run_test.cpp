@@ -1,5 +1,7 @@
 // Models that go on with what they learnt in an earlier run: other addresses, other directories,
 // and libraries that were updated in between.
+#include "predict/operations/earlier_run.hpp"
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidjson/document.h>
@@ -77,7 +79,8 @@ base::Result<Prediction> predicted(const SolverRun& run, const SolverRun* earlie
   }
   for (int rank = 0; rank < earlier->ranks; ++rank) saveRank(before, *earlier, rank);
   const base::Result<tracefile::Trace> earlier_trace = tracefile::Trace::open(before.path());
-  return predictOperations(*tracefile::Trace::open(now.path()), {}, 4, &*earlier_trace);
+  const EarlierTrace learnt(*earlier_trace, {});
+  return predictOperations(*tracefile::Trace::open(now.path()), {}, 4, &learnt);
 }
 
 // Where the program and its libraries lie in memory, and which directory the run is in, says
