@@ -14,10 +14,13 @@
 #include "cli/output.hpp"
 #include "cli/progress_line.hpp"
 #include "core/base/document_file.hpp"
+#include "core/base/printable.hpp"
 #include "core/order/host_offsets.hpp"
 #include "core/tracefile/completeness.hpp"
 #include "core/tracefile/run_window.hpp"
 #include "core/wire/path_pattern.hpp"
+#include "predict/kept/kept_models.hpp"
+#include "predict/kept/kept_models_writer.hpp"
 #include "predict/operations/earlier_run.hpp"
 #include "predict/operations/forecast.hpp"
 #include "predict/operations/prediction.hpp"
@@ -31,6 +34,8 @@ constexpr std::uint64_t kUsualNext = 10;
 struct PredictOptions {
   CallSelection selection;
   std::string earlier;
+  std::string model;
+  std::string saved;
   std::size_t ahead = 8;
   std::string plot;
   std::string at;
@@ -98,29 +103,64 @@ std::optional<base::Failure> wrongUseOf(const PredictOptions& options) {
   return base::Failure{base::Code::kInvalid, sentence};
 }
 
+// What the models go on from, if anything.
+struct Before {
+  std::optional<tracefile::Trace> trace;
+  std::unique_ptr<predict::EarlierRun> run;
+};
+
+base::Result<void> openBefore(const PredictOptions& options, Before& before) {
+  if (!options.earlier.empty()) {
+    base::Result<tracefile::Trace> opened = order::openWithClocks(options.earlier);
+    if (!opened) return opened.failure();
+    before.trace = std::move(*opened);
+    before.run =
+        std::make_unique<predict::EarlierTrace>(*before.trace, options.selection.chosen().thread);
+  }
+  if (!options.model.empty()) {
+    auto opened = predict::KeptModels::open(options.model);
+    if (!opened) return opened.failure();
+    before.run = std::move(*opened);
+  }
+  return {};
+}
+
 int runPredict(const PredictOptions& options) {
   if (const auto wrong = wrongUseOf(options)) return fail(*wrong, kWrongUsage);
   const ProgressLine progress;
   const base::Result<tracefile::Trace> trace = options.selection.open();
   if (!trace) return fail(trace.failure());
   if (!options.at.empty()) return runForecast(options, *trace);
-  std::optional<tracefile::Trace> earlier;
-  if (!options.earlier.empty()) {
-    base::Result<tracefile::Trace> opened = order::openWithClocks(options.earlier);
-    if (!opened) return fail(opened.failure());
-    earlier = std::move(*opened);
+  Before before;
+  if (const auto opened = openBefore(options, before); !opened) return fail(opened.failure());
+  std::optional<predict::KeptModelsWriter> writer;
+  predict::KeepModels keep;
+  if (!options.saved.empty()) {
+    const bool is_whole =
+        tracefile::assess(*trace).whole && (before.run == nullptr || before.run->isWhole());
+    writer.emplace(options.saved, predict::programsOf(*trace), is_whole);
+    if (const auto made = writer->state(); !made) return fail(made.failure());
+    keep = [&writer](predict::RankKey rank, predict::RankModels models) {
+      writer->add(rank, std::move(models));
+    };
   }
-  std::optional<predict::EarlierTrace> before;
-  if (earlier) before.emplace(*earlier, options.selection.chosen().thread);
   const base::Result<predict::Prediction> prediction = predict::predictOperations(
-      *trace, chosenOf(options.selection), options.ahead, before ? &*before : nullptr);
+      *trace, chosenOf(options.selection), options.ahead, before.run.get(), keep);
   if (!prediction) return fail(prediction.failure());
+  if (writer) {
+    if (const auto written = writer->finish(); !written) return fail(written.failure());
+  }
   if (!options.plot.empty()) {
     const auto written = base::writeDocument(options.plot, report::svgOf(plotOf(*prediction)));
     if (!written) return fail(written.failure());
   }
   sayWhatIsMissing(options.selection.trace, prediction->wholeness);
-  if (earlier) sayWhatIsMissing(options.earlier, tracefile::assess(*earlier));
+  if (before.trace) {
+    sayWhatIsMissing(options.earlier, tracefile::assess(*before.trace));
+  } else if (before.run != nullptr && !before.run->isWhole()) {
+    printFailure(fmt::format("{}: it learnt from a trace that is not whole",
+                             base::printable(options.model)));
+  }
   for (const std::string& sentence : tracefile::missingStackSentences(prediction->wholeness)) {
     printFailure(sentence);
   }
@@ -157,10 +197,21 @@ void addPredictCommand(base::Command program) {
       .between(1, predict::kMostAhead)
       .showDefault()
       .excludes(at);
+  const auto earlier =
+      command
+          .option("--learn-from", options->earlier,
+                  "A trace of an earlier run of the application, which the models learn from first")
+          .typeName("EARLIER")
+          .excludes(at);
   command
-      .option("--learn-from", options->earlier,
-              "A trace of an earlier run of the application, which the models learn from first")
-      .typeName("EARLIER")
+      .option("--model", options->model,
+              "What --save-model kept of an earlier run of the application, which the models go on "
+              "with")
+      .typeName("FILE")
+      .excludes(earlier)
+      .excludes(at);
+  command.option("--save-model", options->saved, "Keeps what the models know at the end in a file")
+      .typeName("FILE")
       .excludes(at);
   command.option("--plot", options->plot, "Writes a picture (SVG) of the hit ratio over time")
       .typeName("FILE.svg")

@@ -46,7 +46,7 @@ class SizeModel {
   void serialize(Archive& archive) {
     archive(numbers_, moments_, contest_, before_, repeated_, is_repeated_useless_, wrong_);
     archive.require(moments_.average() >= 0 && moments_.average() <= kMostAverage,
-                    "an average is no size");
+                    "an average is below 0 or too large");
   }
 
   // The sizes that follow, one after the other. Ends when the model takes a size.
