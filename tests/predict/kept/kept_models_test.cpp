@@ -263,6 +263,24 @@ TEST_F(KeptModelsTest, RefusalsSayWhereAndWhy) {
   EXPECT_EQ(refusal(), refusalOf("No such file or directory"));
 }
 
+// The example of docs/formats/prediction_model.md.
+TEST_F(KeptModelsTest, TheFormatIsAsItIsDocumented) {
+  {
+    KeptModelsWriter writer(file(), {"app"}, true);
+    writer.add(-1, {});
+    ASSERT_TRUE(writer.finish().ok());
+  }
+  std::string found = bytes();
+  ASSERT_EQ(found.size(), 62U);
+  for (const std::size_t checksum : {23U, 46U}) found.replace(checksum, 8, 8, '.');
+  const auto text = [](const auto& bytes) { return std::string(bytes, sizeof bytes - 1); };
+  EXPECT_EQ(found, text("omnimodl\x01\0\0\0") + text("\0\0") +
+                       text("\x01\x03"
+                            "app\x01") +
+                       text("\x01\x02\x02........") + text("\x01\xff\xff\xff\xff\0\0") +
+                       text("\x0e\0\0\0\0\0\0\0........") + "omnimodl");
+}
+
 TEST_F(KeptModelsTest, AFileThatCannotBeWrittenIsNamed) {
   const std::filesystem::path nowhere = directory_ / "none" / "app.model";
   KeptModelsWriter writer(nowhere, {}, true);
