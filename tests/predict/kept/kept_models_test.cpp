@@ -295,43 +295,6 @@ TEST_F(KeptModelsTest, AFileThatCannotBeWrittenIsNamed) {
   EXPECT_FALSE(std::filesystem::exists(file()));
 }
 
-// Models that the checksums do not find, since they were made right again: they are refused, or can
-// be used like any others.
-TEST(ModelReader, TakesAnyBytes) {
-  RankModels rank = learnt(12, 7);
-  const std::string good = textOf(rank);
-  const Operations operations = turnsOf(1, 9);
-  std::mt19937_64 random(5);
-  std::size_t refused = 0;
-  constexpr int kRounds = 1500;
-  for (int round = 0; round < kRounds; ++round) {
-    std::string bad = good;
-    for (std::uint64_t i = 0; i <= random() % 3; ++i) {
-      char& byte = bad[random() % bad.size()];
-      byte = static_cast<char>(random() % 3 == 0 ? random() : byte ^ (1 << random() % 8));
-    }
-    if (round % 10 == 0) bad.resize(random() % bad.size());
-    RankModels read;
-    kept::Models models{read};
-    ModelReader reader(bad);
-    reader(models, read.contexts);
-    if (!reader.isGood() || !reader.isAtEnd()) {
-      ++refused;
-      continue;
-    }
-    for (RankModels::Process& process : read.processes) {
-      ASSERT_LE(process.models.memoryBytes(), ProcessModels::kMostBytes);
-      if (process.models.threads() == 0) continue;
-      for (const Operation& one : operations) {
-        process.models.of(0).following(4);
-        process.models.take(0, one);
-      }
-    }
-  }
-  EXPECT_GT(refused, std::size_t{kRounds} / 10);
-  EXPECT_LT(refused, std::size_t{kRounds});
-}
-
 // A length says nothing of how much is there.
 TEST(ModelReader, TakesNoMemoryForALengthAlone) {
   ModelWriter writer;

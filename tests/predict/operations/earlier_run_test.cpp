@@ -7,6 +7,7 @@
 #include <rapidjson/document.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/wire/info.hpp"
@@ -125,6 +126,33 @@ TEST(EarlierRun, ALibraryThatWasUpdatedIsNamed) {
   document.Parse(jsonOf(*prediction).c_str());
   EXPECT_EQ(document["learnt_from"]["updated"][0]["contexts"].GetUint64(), 11U);
   EXPECT_EQ(document["learnt_from"]["contexts_again"].GetUint64(), 2U);
+}
+
+// Contexts that cannot come again are not kept with those of the later run, so that the module is
+// named once.
+TEST(KeptContexts, ThoseOfAnUpdatedModuleAreLeftOut) {
+  const event::Module program{.path = "/usr/bin/solver", .build_id = "01ff"};
+  const event::Module old{.path = "/usr/lib/libsolver.so.3", .build_id = "aa11"};
+  const event::Module updated{.path = "/opt/lib/libsolver.so.3", .build_id = "bb22"};
+  KeptContexts earlier;
+  KeptContexts later;
+  const auto take = [](KeptContexts& contexts, std::uint64_t context,
+                       std::vector<event::StackFrame> frames) {
+    const event::CallStack stack{.number = 1, .hash = context, .frames = std::move(frames)};
+    contexts.take(context, &stack);
+  };
+  take(earlier, 1, {{&program, 16}});
+  take(earlier, 2, {{&old, 64}, {&program, 16}});
+  take(earlier, 3, {{nullptr, 0x7f00}});
+  earlier.take(4, nullptr);
+  take(later, 5, {{&updated, 72}, {&program, 16}});
+  ASSERT_EQ(earlier.updatedIn(later).size(), 1U);
+  later.goOnWith(earlier);
+  EXPECT_EQ(later.size(), 4U);
+  EXPECT_FALSE(later.has(2));
+  KeptContexts third;
+  take(third, 5, {{&updated, 72}, {&program, 16}});
+  EXPECT_TRUE(later.updatedIn(third).empty());
 }
 
 TEST(EarlierRun, RanksGoOnWithTheirOwn) {
