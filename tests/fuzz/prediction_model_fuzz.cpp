@@ -65,7 +65,7 @@ bool isRead(std::string_view text, RankModels& models) {
 
 }  // namespace
 
-const int kVariations = 5000;
+const int kVariations = 1500;
 
 std::vector<std::string> seeds() {
   std::vector<std::string> result;
