@@ -175,7 +175,7 @@ class Prefetch:
         self._omnio = omnio
         self._summary = os.path.join(work, "summary.json")
         self._model = os.path.join(work, "model")
-        self.is_there = os.access(omnio, os.X_OK) and b"--budget" in run([omnio, "prefetch", "--help"]).out
+        self.is_there = os.access(omnio, os.X_OK) and b"--save-model" in run([omnio, "prefetch", "--help"]).out
 
     def words(self, options):
         if os.path.exists(self._summary):

@@ -73,6 +73,7 @@ std::string textOf(const Figures& figures) {
                         figures.saved.mean_s, figures.saved.low_s, figures.saved.high_s);
   }
   for (const std::string& storage : figures.left_alone) text += "; " + storage;
+  if (!figures.model_trouble.empty()) text += "; " + figures.model_trouble;
   return text;
 }
 
@@ -103,6 +104,7 @@ std::string jsonOf(const Figures& figures) {
     json.put("written_files", figures.written_files);
     json.put("changed_files", figures.changed_files);
     json.put("left_alone", figures.left_alone);
+    json.put("model_trouble", figures.model_trouble);
   });
 }
 

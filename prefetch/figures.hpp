@@ -67,6 +67,7 @@ struct Figures {
   std::uint64_t written_files = 0;      // left alone since the job writes them
   std::uint64_t changed_files = 0;      // or another node does, or may
   std::vector<std::string> left_alone;  // storage, and why
+  std::string model_trouble;            // why models of an earlier run were not used
 };
 
 // For programs; the member `text` has it in one sentence for people.

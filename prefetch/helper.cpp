@@ -23,6 +23,7 @@
 #include "core/wire/clock.hpp"
 #include "prefetch/figures.hpp"
 #include "prefetch/job_files.hpp"
+#include "prefetch/job_models.hpp"
 #include "prefetch/live_clock.hpp"
 #include "prefetch/live_process.hpp"
 #include "prefetch/orders.hpp"
@@ -48,6 +49,7 @@ class Helper {
   explicit Helper(const HelperSettings& settings)
       : settings_(settings),
         clock_(wire::detectClock()),
+        models_(settings.model, settings.save_model),
         files_(fetcher_, static_cast<std::int64_t>(wire::systemNs(CLOCK_REALTIME)),
                settings.budget_bytes > 0 ? settings.budget_bytes : defaultBudget(),
                [this](const FetchedRanges::Owner& owner, bool was_used) {
@@ -65,8 +67,12 @@ class Helper {
       wait();
       step();
     }
-    for (auto& [token, job] : processes_) poll(*job);
+    for (auto& [token, job] : processes_) {
+      poll(*job);
+      keepModels(*job);
+    }
     files_.finish();
+    if (const auto kept = models_.finish(); !kept) model_trouble_ = kept.failure().sentence;
   }
 
   Figures figures() const;
@@ -76,9 +82,12 @@ class Helper {
     explicit Job(const RingMemory& ring, LiveClock& clock) : process(ring, clock) {}
     LiveProcess process;
     Planner planner;
+    std::optional<JobModels::Place> place;  // where models are kept, or gone on with
   };
 
   void lookForRings();
+  void beginModels(Job& job);
+  void keepModels(Job& job);
   void wait();
   void obey();
   void step();
@@ -90,6 +99,8 @@ class Helper {
 
   const HelperSettings& settings_;
   LiveClock clock_;
+  JobModels models_;
+  std::string model_trouble_;
   PageFetcher fetcher_;
   std::map<std::uint64_t, std::unique_ptr<Job>> processes_;  // by token
   JobFiles files_;
@@ -118,9 +129,29 @@ void Helper::lookForRings() {
     if (job == nullptr) {
       job = std::make_unique<Job>(*ring, clock_);
       ++seen_processes_;
+      beginModels(*job);
     }
     job->process.add(std::move(*ring));
   }
+}
+
+void Helper::beginModels(Job& job) {
+  if (!models_.isWanted()) return;
+  const auto info = job.process.readInfo(settings_.directory);
+  if (!info) return;
+  job.place = models_.placeOf(*info);
+  auto earlier = models_.begin(*job.place);
+  if (!earlier) return;
+  job.process.slots().goOnWith(earlier->slots);
+  job.planner.goOnWith(std::move(earlier->models), std::move(earlier->threads));
+}
+
+void Helper::keepModels(Job& job) {
+  if (!job.place) return;
+  auto threads = job.planner.predictor().threads();
+  models_.end(*job.place, {.slots = job.process.slots().kept(),
+                           .models = job.planner.predictor().finish(),
+                           .threads = std::move(threads)});
 }
 
 void Helper::wait() {
@@ -220,6 +251,7 @@ void Helper::lookAround() {
       continue;
     }
     poll(job);
+    keepModels(job);
     lost_ += job.process.lost();
     files_.gone(job.process);
     place = processes_.erase(place);
@@ -264,7 +296,8 @@ Figures Helper::figures() const {
       .saved = times_.saved(),
       .written_files = files_.writtenFiles(),
       .changed_files = files_.changedFiles(),
-      .left_alone = files_.leftAlone()};
+      .left_alone = files_.leftAlone(),
+      .model_trouble = model_trouble_.empty() ? models_.trouble() : model_trouble_};
   for (const auto& [token, job] : processes_) figures.events_lost += job->process.lost();
   return figures;
 }

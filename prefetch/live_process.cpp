@@ -1,9 +1,13 @@
 #include "prefetch/live_process.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "core/event/event.hpp"
+#include "core/tracefile/trace.hpp"
 
 namespace omnio::prefetch {
 namespace {
@@ -51,6 +55,19 @@ void LiveProcess::renewAll() {
     log->thread = old->thread;
     logs_.push_back(std::move(log));
   }
+}
+
+std::optional<tracefile::ProcessInfo> LiveProcess::readInfo(
+    const std::filesystem::path& directory) const {
+  const auto containers = tracefile::containersIn(directory);
+  if (!containers) return {};
+  const std::string pid = fmt::format(".{}.", process_.pid);
+  for (const std::filesystem::path& path : *containers) {
+    if (path.filename().native().find(pid) == std::string::npos) continue;
+    auto opened = tracefile::openContainer(path);
+    if (opened && opened->token == process_.token) return std::move(opened->info);
+  }
+  return {};
 }
 
 void LiveProcess::add(RingMemory ring) {

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -71,6 +72,10 @@ class LiveProcess {
     int fd = -1;
   };
   std::optional<Open> openFile(event::FileId file) const;
+
+  // What the process tells of itself in its log, which is in that directory; nothing where it is
+  // not there.
+  std::optional<tracefile::ProcessInfo> readInfo(const std::filesystem::path& directory) const;
 
   predict::FileSlots& slots() { return maker_->slots(); }
 

@@ -54,7 +54,7 @@ class Planner {
   explicit Planner(std::size_t ahead = kMostAhead) : ahead_(ahead) {}
 
   void goOnWith(predict::ProcessModels models, std::map<std::uint32_t, std::size_t> threads);
-  const predict::ProcessPredictor& predictor() const { return predictor_; }
+  predict::ProcessPredictor& predictor() { return predictor_; }
 
   void take(std::uint32_t thread, const predict::Operation& operation);
   // After what was taken: in the order in which the thread will read them. Nothing where the last

@@ -15,6 +15,7 @@
 #include "core/base/printable.hpp"
 #include "core/wire/run.hpp"
 #include "core/wire/settings.hpp"
+#include "predict/kept/kept_models.hpp"
 #include "prefetch/helper.hpp"
 #include "prefetch/orders.hpp"
 
@@ -68,6 +69,10 @@ int runPrefetch(PrefetchOptions& options) {
   if (options.off || options.on) {
     return tellHelpers(options.off ? prefetch::Order::kOff : prefetch::Order::kOn);
   }
+  if (!options.request.model.empty()) {
+    const auto model = predict::KeptModels::open(options.request.model);
+    if (!model) return runWithout(options.command, model.failure());
+  }
   RecordingRequest request{.command = options.command,
                            .values = {},
                            .verbosity = options.verbosity,
@@ -100,6 +105,14 @@ void addPrefetchCommand(base::Command program) {
         return size && *size > 0 && *size >> 62 == 0 ? std::string() : "is not a size, such as 64M";
       });
   command.option("--json", options->request.json, "Write what came of it to this file")
+      .typeName("FILE");
+  command
+      .option("--model", options->request.model,
+              "What --save-model kept of an earlier run, to begin with")
+      .typeName("FILE");
+  command
+      .option("--save-model", options->request.save_model,
+              "Keep what was learnt in this file, for the next run")
       .typeName("FILE");
   command.flag("-q,--quiet", options->request.is_quiet, "Say nothing at the end");
   const base::OptionHandle off = command.flag(

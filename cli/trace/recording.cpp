@@ -151,30 +151,30 @@ void conclude(const RecordingRequest& request, const OpenDirectory& opened, cons
   }
 }
 
+}  // namespace
+
 // The application is worth more than what it would have been given.
-int runWithout(const RecordingRequest& request, const base::Failure& failure) {
+int runWithout(const std::vector<std::string>& command, const base::Failure& failure) {
   printFailure(fmt::format("nothing is prefetched: {}", failure.sentence));
-  const ChildEnd end = runChild(request.command);
+  const ChildEnd end = runChild(command);
   if (end.start_error != 0) {
-    fail(base::systemFailure(request.command.front(), end.start_error, "cannot run"));
+    fail(base::systemFailure(command.front(), end.start_error, "cannot run"));
   }
   return end.exitCode();
 }
-
-}  // namespace
 
 int record(RecordingRequest request) {
   const std::string& flavour = request.word(wire::SettingId::kFlavour);
   const base::Result<std::filesystem::path> library =
       findLibrary(flavour, request.word(wire::SettingId::kLibraryDirectory));
   if (!library) {
-    if (request.prefetch) return runWithout(request, library.failure());
+    if (request.prefetch) return runWithout(request.command, library.failure());
     return fail(library.failure(), kOwnTrouble);
   }
   const Launcher launcher = launcherOf();
   if (request.prefetch && request.prefetch->keeps_nothing) {
     const auto place = directoryOfNothing(launcher);
-    if (!place) return runWithout(request, place.failure());
+    if (!place) return runWithout(request.command, place.failure());
     keepNothing(request.values, *place);
   }
   const replay::LaunchedAs place = replay::launchedAs();

@@ -9,6 +9,7 @@
 
 #include "cli/trace/prefetching.hpp"
 #include "cli/trace/setting_values.hpp"
+#include "core/base/result.hpp"
 #include "core/wire/settings.hpp"
 
 namespace omnio::cli {
@@ -23,6 +24,9 @@ struct RecordingRequest {
 
   const std::string& word(wire::SettingId id) const { return values.word(id); }
 };
+
+// Where prefetching cannot be had: says why, and runs the command alone.
+int runWithout(const std::vector<std::string>& command, const base::Failure& failure);
 
 // Returns the status of the command, or of what kept it from running.
 int record(RecordingRequest request);

@@ -11,12 +11,18 @@ void ProcessPredictor::goOnWith(ProcessModels models,
   threads_ = std::move(threads);
 }
 
+ProcessModels ProcessPredictor::finish() {
+  models_.beginRun();
+  return std::move(models_);
+}
+
 void ProcessPredictor::take(std::uint32_t thread, const Operation& operation) {
   auto place = threads_.find(thread);
   if (place == threads_.end()) {
     std::size_t number = 0;
     if (idle_.empty()) {
       number = models_.add();
+      models_.of(number).beginRun();  // so that the next run knows how this one began
     } else {
       number = idle_.front();
       idle_.pop_front();

@@ -54,6 +54,9 @@ class ProcessPredictor {
   // from an operation on that was forgotten or would be at a negative offset.
   std::vector<Coming> next(std::uint32_t thread, std::size_t count) const;
 
+  // At the end: the models as a next run goes on with them.
+  ProcessModels finish();
+
   const ProcessModels& models() const { return models_; }
   // The model of each thread that has not ended, by its number there.
   const std::map<std::uint32_t, std::size_t>& threads() const { return threads_; }
