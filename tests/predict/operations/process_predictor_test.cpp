@@ -121,6 +121,7 @@ TEST(ProcessPredictor, AThreadThatBeginsGoesOnWithTheModelOfOneThatHasEnded) {
 TEST(ProcessPredictor, SaysWhatTheFirstPathSays) {
   ProcessPredictor predictor;
   OperationModel model;
+  model.beginRun();
   std::int64_t now = 0;
   for (std::uint64_t i = 0; i < 3000; ++i) {
     const std::uint64_t draw = base::mixed(i);
