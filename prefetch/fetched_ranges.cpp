@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace omnio::prefetch {
 
@@ -25,6 +26,7 @@ void FetchedRanges::add(Range range, const Owner& owner) {
   requests_[range.begin] = {.end = range.end,
                             .bytes = range.bytes(),
                             .used = 0,
+                            .unused = {range},
                             .made = reads_,
                             .is_given_up = false,
                             .owner = owner};
@@ -54,6 +56,25 @@ FetchedRanges::Requests::iterator FetchedRanges::drop(Requests::iterator place,
   return requests_.erase(place);
 }
 
+// How many bytes of the part no read has used before: the same bytes are used once.
+std::int64_t FetchedRanges::use(Request& request, Range part) {
+  std::vector<Range> left;
+  std::int64_t used = 0;
+  for (const Range& one : request.unused) {
+    const Range common{.begin = std::max(one.begin, part.begin), .end = std::min(one.end, part.end)};
+    if (common.isEmpty()) {
+      left.push_back(one);
+      continue;
+    }
+    used += common.bytes();
+    if (one.begin < common.begin) left.push_back({.begin = one.begin, .end = common.begin});
+    if (common.end < one.end) left.push_back({.begin = common.end, .end = one.end});
+  }
+  request.unused = std::move(left);
+  request.used += used;
+  return used;
+}
+
 std::int64_t FetchedRanges::read(Range range, const Ended& ended) {
   ++reads_;
   std::int64_t covered = 0;
@@ -67,9 +88,7 @@ std::int64_t FetchedRanges::read(Range range, const Ended& ended) {
       ++place;
       continue;
     }
-    // A second read of the same bytes uses nothing more.
-    const std::int64_t used = std::min(bytes, request.bytes - request.used);
-    request.used += used;
+    const std::int64_t used = use(request, range);
     used_ += used;
     covered += bytes;
     if (!request.is_given_up) waiting_ -= used;

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <vector>
 
 #include "prefetch/planner.hpp"
 
@@ -62,12 +63,14 @@ class FetchedRanges {
     std::int64_t end = 0;
     std::int64_t bytes = 0;  // when it was made
     std::int64_t used = 0;
+    std::vector<Range> unused;
     std::uint64_t made = 0;  // after so many reads
     bool is_given_up = false;
     Owner owner;
   };
   using Requests = std::map<std::int64_t, Request>;  // by begin; they do not overlap
 
+  static std::int64_t use(Request& request, Range part);
   void giveUpPassed(const Ended& ended);
   Requests::iterator drop(Requests::iterator place, const Ended& ended);
 
