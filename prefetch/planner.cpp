@@ -36,13 +36,11 @@ Planner::Stream& Planner::streamOf(std::uint32_t thread, const predict::Operatio
 
 void Planner::take(std::uint32_t thread, const predict::Operation& operation) {
   predictor_.take(thread, operation);
-  last_read_.reset();
+  state_ = &threads_[thread];
+  state_->last_read.reset();
   if (operation.kind == Kind::kRead && operation.has_offset && operation.bytes > 0) {
     takeRead(thread, operation);
-  }
-  state_ = &threads_[thread];
-  if (last_read_) {
-    Stream& stream = streams_[*last_read_];
+    Stream& stream = streams_[*state_->last_read];
     state_->is_trusted = is_known_ || stream.by_grammar.holds() || stream.by_pattern.holds();
   }
   state_->end_ns = static_cast<double>(operation.end_ns);
@@ -86,7 +84,7 @@ void Planner::takeRead(std::uint32_t thread, const predict::Operation& operation
   const auto next = stream.patterns.next();
   stream.pattern_said =
       next ? Said{.offset = next->offset, .bytes = static_cast<std::int64_t>(next->bytes)} : Said{};
-  last_read_ = keyOf(thread, operation.slot);
+  state_->last_read = keyOf(thread, operation.slot);
 }
 
 const std::vector<Wanted>& Planner::plan(std::uint32_t thread) {
@@ -128,8 +126,9 @@ void Planner::planByGrammar(std::uint32_t thread) {
 
 // Of the file that was just read.
 void Planner::planByPatterns(std::uint32_t thread) {
-  const auto found = last_read_ ? streams_.find(*last_read_) : streams_.end();
-  if (found == streams_.end() || found->first >> 32 != thread) return;
+  const std::optional<std::uint64_t> last_read = threads_[thread].last_read;
+  const auto found = last_read ? streams_.find(*last_read) : streams_.end();
+  if (found == streams_.end()) return;
   Stream& stream = found->second;
   if (!stream.by_pattern.holds()) return;
   if (stream.by_grammar.holds() && stream.by_grammar.right() >= stream.by_pattern.right()) return;

@@ -113,11 +113,11 @@ class Planner {
     std::optional<double> plan_due_ns;  // when these are over, in the clock of operations
     double end_ns = 0;                  // of its last operation
     bool is_trusted = false;            // what it read last
+    std::optional<std::uint64_t> last_read;  // of its last operation, where that was a read
     std::optional<predict::ProcessPredictor::Coming> expected;
   };
   std::map<std::uint32_t, Thread> threads_;
-  Thread* state_ = nullptr;                 // of the last operation's
-  std::optional<std::uint64_t> last_read_;  // of the last operation, where that was a read
+  Thread* state_ = nullptr;  // of the last operation's
   std::vector<predict::ProcessPredictor::Coming> coming_;
   std::vector<Wanted> wanted_;
   // Where the run of bytes without a gap ends while a plan is made, by slot.
