@@ -30,7 +30,7 @@ struct HandleDefinition {
   FileKind kind = FileKind::kRegular;
   Origin origin = Origin::kOpened;
   std::uint32_t open_flags = 0;
-  std::uint64_t device = 0;
+  std::uint64_t device = 0;  // st_dev of stat(2)
   std::uint64_t inode = 0;
   std::int64_t size = kUnknownSize;  // bytes of the file when it was opened
   // Of a file that no recorded call opened: where its position was when the descriptor was found.

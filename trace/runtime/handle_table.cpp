@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include <atomic>
 #include <cstring>
@@ -146,7 +147,7 @@ bool factsOf(int fd, FileFacts& facts) {
   const long result = rawSyscall(SYS_statx, fd, address(""), AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
                                  STATX_TYPE | STATX_INO | STATX_SIZE, address(&x));
   if (result == 0) {
-    facts.device = static_cast<std::uint64_t>(x.stx_dev_major) << 32 | x.stx_dev_minor;
+    facts.device = makedev(x.stx_dev_major, x.stx_dev_minor);
     facts.inode = x.stx_ino;
     facts.kind = kindOf(x.stx_mode);
     const bool has_size = (x.stx_mask & STATX_SIZE) != 0 && facts.kind == wire::FileKind::kRegular;
