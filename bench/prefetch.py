@@ -27,6 +27,7 @@ import ctypes
 import json
 import mmap
 import os
+import signal
 import statistics
 import sys
 import tempfile
@@ -315,8 +316,8 @@ def helperCells(samples):
         return ["-"] * 4
     found = samples["prefetch"]
     covered = ofHelper(found, "used") / (found[0]["requests"] * REQUEST)
-    return [f"{100 * covered:.1f}", f"{ofHelper(found, 'wasted_percent'):.1f}", f"{ofHelper(found, 'delay_ms'):.3f}",
-            f"{ofHelper(found, 'helper_percent'):.2f}"]
+    return [f"{100 * covered:.1f}", f"{ofHelper(found, 'wasted_percent'):.1f}",
+            f"{ofHelper(found, 'delay_ms'):.3f}", f"{ofHelper(found, 'helper_percent'):.2f}"]
 
 
 GAIN_COLUMNS = ("row", "computing / reading", "us a read", "s alone", "shorter (%)", "with a model",
@@ -418,6 +419,9 @@ def main():
     os.environ["OMNIO_TEST_PROGRAMS"] = os.path.join(chosen.build, "tests", "programs")
     if why := whyNotSlow():
         sys.exit(f"prefetch.py: {why}")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what is mounted is unmounted
+    if os.getloadavg()[0] > 1:
+        note("other programs run on this machine: `nice -n -15 bench/prefetch.py` keeps most of them away")
     with contextlib.ExitStack() as exits:
         made = tempfile.TemporaryDirectory(prefix="omnio-prefetch-", dir=chosen.directory)
         work = exits.enter_context(made)

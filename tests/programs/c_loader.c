@@ -8,6 +8,7 @@
 // The file has to have at least `records` records of `request` bytes, one after the other. The
 // result has the mean time in reads of a process, and one checksum, which does not depend on who
 // was first.
+#include <signal.h>
 #include <sys/wait.h>
 
 #include "timed_reads.h"
@@ -47,6 +48,7 @@ static void startProcess(const char* name, const off_t* offsets, long process, i
   const pid_t child = fork();
   CHECK(child >= 0);
   if (child > 0) return;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // an interrupted benchmark leaves no process
   const struct Share share = loaded(name, offsets, process);
   CHECK(write(to, &share, sizeof share) == sizeof share);
   exit(0);

@@ -15,7 +15,6 @@
 #include "timed_reads.h"
 
 enum { kComposition = 4, kFirstRecord = 1 };
-
 static long requests = 1000, request = 64 << 10, stride = 128 << 10, columns = 8, seed = 1;
 static long file_bytes = 0;
 
