@@ -40,7 +40,7 @@ from memory_group import MemoryGroup
 from omnio_testing import emptied, program, run
 from slow_storage import SlowStorage, whyNotSlow
 
-READ_US, BANDWIDTH_MIB_S = 2000, 512
+READ_US, BANDWIDTH_MIB_S = 2000, 640
 REQUEST = 64 << 10
 AHEAD = 8
 FILE_BYTES = 1 << 30
@@ -176,18 +176,18 @@ class Prefetch:
         self._omnio = omnio
         self._summary = os.path.join(work, "summary.json")
         self._model = os.path.join(work, "model")
-        self.is_there = os.access(omnio, os.X_OK) and b"--save-model" in run([omnio, "prefetch", "--help"]).out
+        usage = run([omnio, "prefetch", "--help"]).out if os.access(omnio, os.X_OK) else b""
+        self.is_there = b"--budget" in usage  # an unknown command has the help of omnio itself
+        self.has_models = b"--save-model" in usage
 
     def words(self, options):
         if os.path.exists(self._summary):
             os.remove(self._summary)
         return [self._omnio, "prefetch", "--json", self._summary, *options, "--"]
 
-    def saving(self):
-        return ["--save-model", self._model]
-
-    def loading(self):
-        return ["--model", self._model]
+    def options(self, kind):
+        """Of that kind of run, or None where it has no prefetching."""
+        return {"prefetch": [], "save": ["--save-model", self._model], "model": ["--model", self._model]}.get(kind)
 
     def summary(self):
         """The figures of the run before, by the names used here."""
@@ -196,7 +196,7 @@ class Prefetch:
         fetched, used = document["prefetched_bytes"], document["used_bytes"]
         return {"fetched": fetched, "used": used,
                 "wasted_percent": 100 * document["wasted_bytes"] / fetched if fetched else 0.0,
-                "delay_ms": document["median_delay_ns"] / 1e6,
+                "delay_ms": (document["median_delay_ns"] or 0) / 1e6,  # null where nothing was fetched
                 "helper_percent": 100 * document["helper_cpu_s"] / document["wall_s"],
                 "requests": document["requests"], "saved_s": document["saved_s"]["mean"]}
 
@@ -213,11 +213,11 @@ class Bench:
     def sample(self, row, kind, compute_us):
         words = [self._files.path(row.file) if word == "FILE" else word for word in row.words]
         command = [program(words[0]), *words[1:], *self._computing(row, compute_us)]
-        options = {"prefetch": [], "save": self._prefetch.saving(), "model": self._prefetch.loading()}
+        options = self._prefetch.options(kind)
         if kind == "ideal":
             command += ["--ahead", AHEAD]
-        elif kind in options:
-            command = [*self._prefetch.words(options[kind]), *command]
+        elif options is not None:
+            command = [*self._prefetch.words(options), *command]
         if row.one_core:
             command = ["taskset", "-c", min(os.sched_getaffinity(0)), *command]
         if row.memory:
@@ -253,7 +253,8 @@ class Bench:
         return 1e6 * processes * min(found["read_s"] / found["requests"] for found in runs)
 
     def kinds(self, with_model):
-        acting = ["prefetch"] + ["model"] * with_model if self._prefetch.is_there else []
+        acting = ["prefetch"] * self._prefetch.is_there
+        acting += ["model"] * (with_model and self._prefetch.has_models)
         return ["none", *acting, "ideal"]
 
     def byTurns(self, row, kinds, compute_us, rounds):
@@ -432,6 +433,8 @@ def main():
         prefetch = Prefetch(os.path.join(chosen.build, "cli", "omnio"), work)
         if not prefetch.is_there:
             note("this build has no `omnio prefetch`: the other kinds alone")
+        elif chosen.model and not prefetch.has_models:
+            note("this build has no `omnio prefetch --save-model`: the other kinds alone")
         kept = measure(Bench(files, prefetch, group), rows, chosen)
     table(GAIN_COLUMNS, [gainCells(*found) for found in kept if not found[0].steady], chosen.markdown)
     table(STEADY_COLUMNS, [steadyCells(row, read_us, samples) for row, _, read_us, samples in kept
