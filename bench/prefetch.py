@@ -40,7 +40,7 @@ from memory_group import MemoryGroup
 from omnio_testing import emptied, program, run
 from slow_storage import SlowStorage, whyNotSlow
 
-READ_US, BANDWIDTH_MIB_S = 2000, 640
+READ_US, BANDWIDTH_MIB_S = 2000, 1024
 REQUEST = 64 << 10
 AHEAD = 8
 FILE_BYTES = 1 << 30
