@@ -103,6 +103,7 @@ class Helper {
   std::string model_trouble_;
   PageFetcher fetcher_;
   std::map<std::uint64_t, std::unique_ptr<Job>> processes_;  // by token
+  std::map<std::uint32_t, std::uint64_t> images_;            // the last token of each pid
   JobFiles files_;
   base::Descriptor watch_;
   std::int64_t begin_ns_;
@@ -129,6 +130,7 @@ void Helper::lookForRings() {
     if (job == nullptr) {
       job = std::make_unique<Job>(*ring, clock_);
       ++seen_processes_;
+      images_[ring->header().pid] = ring->header().token;
       beginModels(*job);
     }
     job->process.add(std::move(*ring));
@@ -246,7 +248,8 @@ void Helper::lookAround() {
   looked_ns_ = nowNs();
   for (auto place = processes_.begin(); place != processes_.end();) {
     Job& job = *place->second;
-    if (job.process.isAlive()) {
+    // After exec the process is another one.
+    if (images_[job.process.pid()] == place->first && job.process.isAlive()) {
       ++place;
       continue;
     }
@@ -254,6 +257,7 @@ void Helper::lookAround() {
     keepModels(job);
     lost_ += job.process.lost();
     files_.gone(job.process);
+    if (images_[job.process.pid()] == place->first) images_.erase(job.process.pid());
     place = processes_.erase(place);
   }
   files_.closeUnused(looked_ns_);

@@ -36,8 +36,8 @@ bool isTmpfs(const fs::path& directory) {
 
 // The helper writes its document, and then its name is free.
 void awaitEnd(const wire::RunId& run) {
-  constexpr int kTries = 1000;
-  constexpr useconds_t kPauseUs = 10'000;
+  constexpr int kTries = 10'000;
+  constexpr useconds_t kPauseUs = 1000;
   for (int i = 0; i < kTries && prefetch::send(run, prefetch::Order::kEnd); ++i) usleep(kPauseUs);
 }
 

@@ -92,6 +92,8 @@ void conclude(const RecordingRequest& request, const OpenDirectory& opened, cons
     for (const auto& part : tracefile::partFiles(tracefile::ringDirectories(), identity)) {
       std::filesystem::remove(part.path, error);
     }
+    // The helper has removed what was not wanted, when the job's last process on the node was over.
+    if (request.prefetch && request.prefetch->keeps_nothing) return;
     printFailure(fmt::format("{} is gone, and the trace with it",
                              base::printable(opened.first_path().native())));
     return;
@@ -187,7 +189,12 @@ int record(RecordingRequest request) {
                                            ? defaultDirectory(request.command.front(), launcher)
                                            : std::filesystem::path(output);
   const base::Result<ClaimedDirectory> directory = claimDirectory(wanted, launcher);
-  if (!directory) return fail(directory.failure(), kOwnTrouble);
+  if (!directory) {
+    if (request.prefetch && request.prefetch->keeps_nothing) {
+      return runWithout(request.command, directory.failure());
+    }
+    return fail(directory.failure(), kOwnTrouble);
+  }
   const OpenDirectory opened(directory->path);
   base::logInfo("the trace directory is {}", directory->path.native());
   setEnvironment(request.values, *directory, *library);
