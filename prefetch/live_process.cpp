@@ -12,10 +12,14 @@
 namespace omnio::prefetch {
 namespace {
 
-// A log that has had nothing new for kQuietNs is looked at ever more seldom.
-constexpr std::int64_t kLeastPauseNs = 150'000;
+// A log that has nothing new is looked at again after the first of these, then ever more seldom,
+// and after the last where it has had nothing for kQuietNs.
+constexpr std::int64_t kLeastPauseNs = 50'000;
+constexpr std::int64_t kUsualPauseNs = 200'000;
 constexpr std::int64_t kMostPauseNs = 5'000'000;
 constexpr std::int64_t kQuietNs = 10'000'000;
+// While a thread does what it has a plan for.
+constexpr double kMostOnPlanNs = 10'000'000;
 // How much of the expected time passes until the next event is there: the least of late.
 constexpr double kLeastKept = 0.95;
 constexpr double kMostPart = 4;  // a read may take longer than what comes before it
@@ -88,7 +92,7 @@ void LiveProcess::expect(std::uint32_t thread, std::int64_t end_ns, double until
     if (log->thread != thread) continue;
     log->last_end_ns = end_ns;
     log->until_ns = until_ns;
-    const double pause_ns = std::min(log->safe_part * due_in_ns, static_cast<double>(kMostPauseNs));
+    const double pause_ns = std::min(log->safe_part * due_in_ns, kMostOnPlanNs);
     log->due_ns = std::max(log->due_ns, end_ns + static_cast<std::int64_t>(pause_ns));
   }
 }
@@ -141,8 +145,10 @@ std::size_t LiveProcess::poll(std::int64_t now_ns,
       log->pause_ns = kLeastPauseNs;
       log->seen_ns = now_ns;
       ready.push_back(log.get());
-    } else if (now_ns - log->seen_ns > kQuietNs) {
-      log->pause_ns = std::clamp(log->pause_ns * 3 / 2, kLeastPauseNs, kMostPauseNs);
+    } else {
+      const bool is_quiet = now_ns - log->seen_ns > kQuietNs;
+      log->pause_ns =
+          std::clamp(log->pause_ns * 3 / 2, kLeastPauseNs, is_quiet ? kMostPauseNs : kUsualPauseNs);
     }
     log->due_ns = now_ns + log->pause_ns;
   }
@@ -160,7 +166,7 @@ std::size_t LiveProcess::poll(std::int64_t now_ns,
   }
   for (Log* const log : ready) log->due_ns = now_ns;
   if (paths_->size() > kMostPaths && ready.empty()) renewAll();
-  due_ns_ = now_ns + kMostPauseNs;
+  due_ns_ = now_ns + static_cast<std::int64_t>(kMostOnPlanNs);
   for (const auto& log : logs_) due_ns_ = std::min(due_ns_, log->due_ns);
   return events;
 }
