@@ -61,7 +61,8 @@ std::int64_t FetchedRanges::use(Request& request, Range part) {
   std::vector<Range> left;
   std::int64_t used = 0;
   for (const Range& one : request.unused) {
-    const Range common{.begin = std::max(one.begin, part.begin), .end = std::min(one.end, part.end)};
+    const Range common{.begin = std::max(one.begin, part.begin),
+                       .end = std::min(one.end, part.end)};
     if (common.isEmpty()) {
       left.push_back(one);
       continue;

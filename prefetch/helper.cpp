@@ -41,6 +41,9 @@ constexpr std::int64_t kLookAroundNs = kSecondNs / 10;
 // Without processes it waits for the next one, while who started the run is there to start more.
 constexpr std::int64_t kLingerNs = kSecondNs / 2;
 constexpr std::int64_t kFirstProcessNs = 10 * kSecondNs;
+// After a look that took longer, it rests so many times as long.
+constexpr std::int64_t kLongPollNs = 1'000'000;
+constexpr std::int64_t kRest = 30;
 // Above that many events at once it lags, and what would be fetched is over.
 constexpr std::size_t kTooManyEvents = 1024;
 
@@ -67,10 +70,7 @@ class Helper {
       wait();
       step();
     }
-    for (auto& [token, job] : processes_) {
-      poll(*job);
-      keepModels(*job);
-    }
+    for (auto& [token, job] : processes_) finish(*job);
     files_.finish();
     if (const auto kept = models_.finish(); !kept) model_trouble_ = kept.failure().sentence;
   }
@@ -88,6 +88,7 @@ class Helper {
   void lookForRings();
   void beginModels(Job& job);
   void keepModels(Job& job);
+  void finish(Job& job);
   void wait();
   void obey();
   void step();
@@ -156,6 +157,12 @@ void Helper::keepModels(Job& job) {
                            .threads = std::move(threads)});
 }
 
+void Helper::finish(Job& job) {
+  job.process.finish();
+  poll(job);
+  keepModels(job);
+}
+
 void Helper::wait() {
   std::int64_t due_ns = looked_ns_ + kLookAroundNs;
   for (const auto& [token, job] : processes_) due_ns = std::min(due_ns, job->process.due_ns());
@@ -183,7 +190,15 @@ void Helper::obey() {
 void Helper::step() {
   const std::int64_t now_ns = nowNs();
   for (auto& [token, job] : processes_) {
-    if (job->process.due_ns() <= now_ns) poll(*job);
+    if (job->process.due_ns() > now_ns) continue;
+    const std::int64_t begin_ns = nowNs();
+    poll(*job);
+    const std::int64_t end_ns = nowNs();
+    // Calls by the hundred thousand a second do not wait for storage: they are not to cost a
+    // processor either.
+    if (const std::int64_t took_ns = end_ns - begin_ns; took_ns > kLongPollNs) {
+      job->process.rest(end_ns + kRest * took_ns);
+    }
   }
   files_.takeDone([this](const PageFetcher::Done& done) {
     if (done.came == PageFetcher::Came::kWasThere) ++was_there_;
@@ -253,8 +268,7 @@ void Helper::lookAround() {
       ++place;
       continue;
     }
-    poll(job);
-    keepModels(job);
+    finish(job);
     lost_ += job.process.lost();
     files_.gone(job.process);
     if (images_[job.process.pid()] == place->first) images_.erase(job.process.pid());

@@ -97,6 +97,15 @@ void LiveProcess::expect(std::uint32_t thread, std::int64_t end_ns, double until
   }
 }
 
+void LiveProcess::rest(std::int64_t until_ns) {
+  for (const auto& log : logs_) log->due_ns = std::max(log->due_ns, until_ns);
+  due_ns_ = std::max(due_ns_, until_ns);
+}
+
+void LiveProcess::finish() {
+  for (const auto& log : logs_) log->due_ns = 0;
+}
+
 std::uint64_t LiveProcess::lost() const {
   std::uint64_t lost = 0;
   for (const auto& log : logs_) lost += log->live.lost();

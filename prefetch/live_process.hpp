@@ -65,6 +65,11 @@ class LiveProcess {
   // as the thread has been of late.
   void expect(std::uint32_t thread, std::int64_t end_ns, double until_ns, double due_in_ns);
 
+  // It is not looked at before that time, come what may.
+  void rest(std::int64_t until_ns);
+  // It is over: what is left is to be read by the next poll().
+  void finish();
+
   std::uint64_t lost() const;  // events that were overwritten before they were read
   // What a descriptor of the file was last; nothing where the file is not known.
   struct Open {

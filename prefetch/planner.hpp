@@ -47,7 +47,7 @@ class Planner {
   static constexpr std::size_t kMostAhead = 16;
   static constexpr std::size_t kPlansAhead = 4;  // a plan is made anew when a part of it is over
   static constexpr std::int64_t kLeastBytes = 1024;  // a read has to be longer
-  static constexpr std::size_t kMostStreams = 64;
+  static constexpr std::size_t kMostStreams = 16;
   // What the kernel reads ahead of a reader that goes straight on, at the begin.
   static constexpr std::int64_t kReadAheadBytes = std::int64_t{128} << 10;
 
@@ -110,9 +110,9 @@ class Planner {
   std::uint64_t count_ = 0;
   struct Thread {
     std::size_t left = 0;  // operations for which its plan is good, if they come as expected
-    std::optional<double> plan_due_ns;  // when these are over, in the clock of operations
-    double end_ns = 0;                  // of its last operation
-    bool is_trusted = false;            // what it read last
+    std::optional<double> plan_due_ns;       // when these are over, in the clock of operations
+    double end_ns = 0;                       // of its last operation
+    bool is_trusted = false;                 // what it read last
     std::optional<std::uint64_t> last_read;  // of its last operation, where that was a read
     std::optional<predict::ProcessPredictor::Coming> expected;
   };
