@@ -5,6 +5,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstring>
 #include <fstream>
@@ -26,8 +27,10 @@ bool sendTo(const std::string& name, Order order) {
   std::memcpy(address.sun_path + 1, name.data(), name.size());
   const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
   const char word = static_cast<char>(order);
+  // One that has many orders before it is there, too.
   return sendto(socket.get(), &word, 1, MSG_DONTWAIT | MSG_NOSIGNAL,
-                reinterpret_cast<const sockaddr*>(&address), bytes) == 1;
+                reinterpret_cast<const sockaddr*>(&address), bytes) == 1 ||
+         errno == EAGAIN;
 }
 
 std::string prefixOfUser() { return fmt::format("{}{}-", wire::kPrefetchSocketPrefix, geteuid()); }
