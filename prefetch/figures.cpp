@@ -7,7 +7,6 @@
 #include <cmath>
 #include <utility>
 
-#include "core/base/json_reader.hpp"
 #include "core/base/json_writer.hpp"
 #include "core/base/printable.hpp"
 
@@ -106,19 +105,6 @@ std::string jsonOf(const Figures& figures) {
     json.put("left_alone", figures.left_alone);
     json.put("model_trouble", figures.model_trouble);
   });
-}
-
-base::Result<std::string> readSentence(const std::filesystem::path& path) {
-  base::JsonReader in(path, base::kMostBytesHeld);
-  const base::JsonNode document = in.value();
-  std::string text;
-  if (!in.failed()) {
-    base::JsonObject object(in, document, base::JsonObject::Others::kAllowed);
-    text = object.text("text");
-  }
-  const base::Result<void> read = in.finish();
-  if (!read) return read.failure();
-  return text;
 }
 
 }  // namespace omnio::prefetch

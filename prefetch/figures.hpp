@@ -4,12 +4,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "core/base/result.hpp"
 #include "predict/operations/number_model.hpp"
 
 namespace omnio::prefetch {
@@ -72,7 +70,5 @@ struct Figures {
 
 // For programs; the member `text` has it in one sentence for people.
 std::string jsonOf(const Figures& figures);
-// That sentence, of such a document.
-base::Result<std::string> readSentence(const std::filesystem::path& path);
 
 }  // namespace omnio::prefetch

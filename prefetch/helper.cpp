@@ -19,6 +19,7 @@
 #include "core/base/document_file.hpp"
 #include "core/base/file.hpp"
 #include "core/base/node_memory.hpp"
+#include "core/tracefile/prefetch_notes.hpp"
 #include "core/tracefile/ring_file.hpp"
 #include "core/wire/clock.hpp"
 #include "prefetch/figures.hpp"
@@ -343,10 +344,6 @@ void removeTraces(const HelperSettings& settings) {
 
 }  // namespace
 
-fs::path figuresFile(const fs::path& directory, const std::string& host) {
-  return directory / fmt::format("prefetch-{}.json", host);
-}
-
 std::int64_t defaultBudget() {
   constexpr std::int64_t kPart = 16;
   auto bytes = static_cast<std::int64_t>(base::memoryBytes());
@@ -363,8 +360,8 @@ base::Result<void> help(const HelperSettings& settings) {
   Helper helper(settings);
   helper.run();
   const Figures figures = helper.figures();
-  auto written =
-      base::writeDocument(figuresFile(settings.directory, figures.host), jsonOf(figures));
+  auto written = base::writeDocument(tracefile::prefetchDocument(settings.directory, figures.host),
+                                     jsonOf(figures));
   const wire::Supervisor& starter = settings.run.supervisor;
   const bool is_awaited = settings.lingers &&
                           starter.boot == tracefile::bootNumber(tracefile::thisBoot()) &&

@@ -30,9 +30,6 @@ struct HelperSettings {
   std::filesystem::path save_model;  // empty: it is not saved
 };
 
-// "prefetch-<host>.json": what came of the prefetching on a node, in the trace directory.
-std::filesystem::path figuresFile(const std::filesystem::path& directory, const std::string& host);
-
 // A sixteenth of the memory that is available on the node, or to the control group of this process.
 std::int64_t defaultBudget();
 

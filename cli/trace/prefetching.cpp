@@ -14,11 +14,11 @@
 
 #include "cli/output.hpp"
 #include "core/base/printable.hpp"
+#include "core/tracefile/prefetch_notes.hpp"
 #include "core/tracefile/process.hpp"
 #include "core/tracefile/ring_file.hpp"
 #include "core/tracefile/trace_identity.hpp"
 #include "core/wire/prefetch.hpp"
-#include "prefetch/figures.hpp"
 #include "prefetch/orders.hpp"
 
 namespace omnio::cli {
@@ -82,19 +82,17 @@ void concludePrefetching(const PrefetchRequest& request, const fs::path& directo
   // Of several commands of a job none knows which is the last: the helper ends by itself.
   if (!launcher.job.empty()) return;
   awaitEnd(run);
-  std::vector<fs::path> documents;
+  const std::vector<fs::path> documents = tracefile::prefetchDocuments(directory);
+  // Of a trace that is kept, a terminal is told with the other notes.
+  const bool is_said = !request.is_quiet && (request.keeps_nothing || isatty(STDERR_FILENO) == 0);
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(directory, error)) {
-    if (entry.path().filename().native().starts_with("prefetch-")) documents.push_back(entry);
-  }
-  std::ranges::sort(documents);
   for (const fs::path& document : documents) {
-    const auto said = prefetch::readSentence(document);
+    const auto said = tracefile::prefetchSentence(document);
     if (!said) {
       printFailure(said.failure().sentence);
       continue;
     }
-    if (!request.is_quiet) printFailure(*said);
+    if (is_said) printFailure(*said);
     if (request.json.empty()) continue;
     fs::copy_file(document, request.json, fs::copy_options::overwrite_existing, error);
     if (error)

@@ -16,6 +16,7 @@
 #include "core/base/printable.hpp"
 #include "core/base/text_table.hpp"
 #include "core/tracefile/container_file.hpp"
+#include "core/tracefile/prefetch_notes.hpp"
 #include "core/wire/info.hpp"
 #include "core/wire/run.hpp"
 #include "core/wire/settings.hpp"
@@ -532,6 +533,10 @@ Wholeness assess(const Trace& trace) {
   noteKilled(trace, ended.size(), result);
   noteLeftOut(trace, result);
   noteRefusedSettings(trace, result);
+  for (const std::filesystem::path& document : prefetchDocuments(trace.directory())) {
+    const auto sentence = prefetchSentence(document);
+    result.notes.push_back(sentence ? "prefetching on " + *sentence : sentence.failure().sentence);
+  }
   return result;
 }
 
