@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/inotify.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -48,6 +50,8 @@ constexpr std::int64_t kRest = 30;
 // Above that many events at once it lags, and what would be fetched is over.
 constexpr std::size_t kTooManyEvents = 1024;
 
+volatile std::sig_atomic_t was_terminated = 0;
+
 class Helper {
  public:
   explicit Helper(const HelperSettings& settings)
@@ -67,7 +71,7 @@ class Helper {
   void run() {
     inotify_add_watch(watch_.get(), settings_.ring_directory.c_str(), IN_CREATE | IN_MOVED_TO);
     lookForRings();
-    while (!is_told_to_end_ && !isOver()) {
+    while (!is_told_to_end_ && was_terminated == 0 && !isOver()) {
       wait();
       step();
     }
@@ -321,9 +325,15 @@ Figures Helper::figures() const {
   return figures;
 }
 
-// A rank may be bound to one processor, which the helper has inherited; and timers may be late by
-// 50 us by default.
+// A rank may be bound to one processor, which the helper has inherited, as what the application did
+// with signals, which its start has held; and timers may be late by 50 us by default.
 void beApart() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { was_terminated = 1; };
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaction(signal, &action, nullptr);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
   cpu_set_t all;
   CPU_ZERO(&all);
   for (std::size_t i = 0; i < CPU_SETSIZE; ++i) CPU_SET(i, &all);

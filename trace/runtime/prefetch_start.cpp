@@ -70,8 +70,8 @@ long becomeHelper(void* argument) {
     for (long fd = kFirstOther; fd < 65536; ++fd) rawSyscall(SYS_close, fd);
   }
   rawSyscall(SYS_chdir, address("/"));
-  std::uint64_t no_signals = 0;
-  rawSyscall(SYS_rt_sigprocmask, SIG_SETMASK, address(&no_signals), 0, sizeof no_signals);
+  // Signals stay held until the helper lets them through: a handler here would be the
+  // application's.
   rawSyscall(SYS_execve, address(helper.words[0]), address(helper.words),
              address(helper.variables));
   return 1;
