@@ -102,6 +102,7 @@ bool JobFiles::open(const LiveProcess& process, const FileKey& key, File& file) 
   auto descriptor = std::make_shared<const base::Descriptor>(fd);
   if (fd < 0 || fstat(fd, &facts) != 0 || !is_it()) return false;
   file.descriptor = std::move(descriptor);
+  file.bytes = facts.st_size;
   auto& [storage, name] = storage_[key.device];
   if (!storage) {
     storage = std::make_shared<Storage>(fd, key.device);
@@ -122,15 +123,22 @@ bool JobFiles::fetch(const LiveProcess& process, const Request& request) {
   const auto found = files_.find(request.file);
   if (found == files_.end() || !mayFetch(found->second)) return true;
   File& file = found->second;
-  const FetchedRanges::Range range = file.ranges.missing(request.range);
+  FetchedRanges::Range range = file.ranges.missing(request.range);
   if (range.isEmpty()) return true;
   if (waiting_ + range.bytes() > budget_) return false;
+  // What is sent together has one cause.
+  if (!file.asked.empty() && file.asked_cause_ns != request.cause_ns) send(file);
   // The storage is known when the file is open.
   if (!open(process, request.file, file) || !mayFetch(file)) {
     file.descriptor.reset();
     return true;
   }
-  if (!file.asked.empty() && file.asked_cause_ns != request.cause_ns) send(file);
+  // What is expected behind the end of the file is nothing that could be wasted.
+  range.end = std::min(range.end, file.bytes);
+  if (range.isEmpty()) {
+    if (file.storage->isCoherent() && file.asked.empty()) file.descriptor.reset();
+    return true;
+  }
   if (file.asked.empty()) asked_.push_back(request.file);
   file.asked.push_back({.offset = range.begin, .bytes = range.bytes()});
   file.asked_cause_ns = request.cause_ns;
@@ -142,6 +150,10 @@ bool JobFiles::fetch(const LiveProcess& process, const Request& request) {
 void JobFiles::send(File& file) {
   file.used_ns = nowNs();
   std::vector<PageFetcher::Range> ranges = std::exchange(file.asked, {});
+  if (!file.descriptor) {  // it was found since that nothing may be fetched
+    for (const PageFetcher::Range& range : ranges) cancel(file, range.offset);
+    return;
+  }
   PageFetcher::Request request{.file = file.number,
                                .descriptor = file.descriptor,
                                .storage = file.storage,

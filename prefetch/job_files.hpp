@@ -82,6 +82,7 @@ class JobFiles {
     FetchedRanges ranges;
     std::shared_ptr<Storage> storage;
     std::shared_ptr<const base::Descriptor> descriptor;
+    std::int64_t bytes = 0;  // when it was opened here
     std::int64_t used_ns = 0;
     std::vector<PageFetcher::Range> asked;  // to be sent together
     std::int64_t asked_cause_ns = 0;
