@@ -352,6 +352,29 @@ void removeTraces(const HelperSettings& settings) {
   fs::remove_all(settings.directory, error);
 }
 
+// Who started the run removes its directory when it has read the document; where it is killed before
+// that, nobody else would.
+void leaveNothing(const HelperSettings& settings) {
+  constexpr useconds_t kPauseUs = 2000;
+  const wire::Supervisor& starter = settings.run.supervisor;
+  const bool is_started_here =
+      settings.lingers && starter.boot == tracefile::bootNumber(tracefile::thisBoot());
+  std::error_code error;
+  while (is_started_here && tracefile::isAlive(starter.pid, starter.start)) {
+    if (!fs::exists(settings.directory, error)) return;
+    usleep(kPauseUs);
+  }
+  removeTraces(settings);
+}
+
+base::Result<void> helpAndTell(const HelperSettings& settings) {
+  Helper helper(settings);
+  helper.run();
+  const Figures figures = helper.figures();
+  return base::writeDocument(tracefile::prefetchDocument(settings.directory, figures.host),
+                             jsonOf(figures));
+}
+
 }  // namespace
 
 std::int64_t defaultBudget() {
@@ -367,16 +390,11 @@ std::int64_t defaultBudget() {
 
 base::Result<void> help(const HelperSettings& settings) {
   beApart();
-  Helper helper(settings);
-  helper.run();
-  const Figures figures = helper.figures();
-  auto written = base::writeDocument(tracefile::prefetchDocument(settings.directory, figures.host),
-                                     jsonOf(figures));
-  const wire::Supervisor& starter = settings.run.supervisor;
-  const bool is_awaited = settings.lingers &&
-                          starter.boot == tracefile::bootNumber(tracefile::thisBoot()) &&
-                          tracefile::isAlive(starter.pid, starter.start);
-  if (settings.keeps_nothing && !is_awaited) removeTraces(settings);
+  const base::Result<void> written = helpAndTell(settings);
+  if (settings.keeps_nothing) {
+    close(settings.socket);  // the document is there for who waits until the name is free
+    leaveNothing(settings);
+  }
   return written;
 }
 
