@@ -62,7 +62,7 @@ long becomeHelper(void* argument) {
   auto& helper = *static_cast<Helper*>(argument);
   constexpr long kFirstOther = wire::kPrefetchSocket + 1;
   const long nothing = rawSyscall(SYS_openat, AT_FDCWD, address("/dev/null"), O_RDWR);
-  const long socket = rawSyscall(SYS_fcntl, helper.socket, F_DUPFD, 64);
+  const long socket = rawSyscall(SYS_fcntl, helper.socket, F_DUPFD, kFirstOther);
   if (nothing < 0 || socket < 0) return 1;
   for (long fd = 0; fd < wire::kPrefetchSocket; ++fd) rawSyscall(SYS_dup3, nothing, fd, 0);
   rawSyscall(SYS_dup3, socket, wire::kPrefetchSocket, 0);
