@@ -1,5 +1,6 @@
 #include "cli/trace/prefetching.hpp"
 
+#include <errno.h>
 #include <fmt/format.h>
 #include <linux/magic.h>
 #include <stdlib.h>
@@ -9,14 +10,17 @@
 
 #include <algorithm>
 #include <chrono>
+#include <fstream>
 #include <system_error>
 #include <vector>
 
 #include "cli/output.hpp"
 #include "core/base/printable.hpp"
+#include "core/tracefile/completeness.hpp"
 #include "core/tracefile/prefetch_notes.hpp"
 #include "core/tracefile/process.hpp"
 #include "core/tracefile/ring_file.hpp"
+#include "core/tracefile/trace.hpp"
 #include "core/tracefile/trace_identity.hpp"
 #include "core/wire/prefetch.hpp"
 #include "prefetch/orders.hpp"
@@ -32,6 +36,30 @@ constexpr const char* kLeastLog = "1";
 bool isTmpfs(const fs::path& directory) {
   struct statfs facts {};
   return statfs(directory.c_str(), &facts) == 0 && facts.f_type == TMPFS_MAGIC;
+}
+
+// Into the file that is there, which keeps its mode, or may be a pipe.
+base::Result<void> copyText(const fs::path& from, const fs::path& to) {
+  errno = 0;
+  std::ifstream in(from);
+  std::ofstream out(to);
+  out << in.rdbuf();
+  if (!out.flush()) return base::systemFailure(to, errno, "cannot write");
+  return {};
+}
+
+// No document is there. A command that has recorded nothing needs no word of that.
+void sayNoHelper(const fs::path& directory) {
+  const auto trace = tracefile::Trace::open(directory);
+  if (trace && !trace->untraced().empty()) {
+    for (const std::string& reason : tracefile::reasonsInBrief(tracefile::assess(*trace))) {
+      printFailure(fmt::format("nothing was prefetched: {}", reason));
+    }
+    return;
+  }
+  const auto containers = tracefile::containersIn(directory);
+  if (containers && containers->empty()) return;
+  printFailure("nothing was prefetched: no helper has told what it did");
 }
 
 // The helper writes its document, and then its name is free.
@@ -94,11 +122,10 @@ void concludePrefetching(const PrefetchRequest& request, const fs::path& directo
     }
     if (is_said) printFailure(*said);
     if (request.json.empty()) continue;
-    fs::copy_file(document, request.json, fs::copy_options::overwrite_existing, error);
-    if (error)
-      printFailure(base::systemFailure(request.json, error.value(), "cannot write").sentence);
+    const auto copied = copyText(document, request.json);
+    if (!copied) printFailure(copied.failure().sentence);
   }
-  if (documents.empty()) printFailure("nothing was prefetched: no helper has told what it did");
+  if (documents.empty()) sayNoHelper(directory);
   if (request.keeps_nothing) fs::remove_all(directory, error);
 }
 
