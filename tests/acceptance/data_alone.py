@@ -21,7 +21,8 @@ def formsOf(name):
     text = run([omnio(), *name.split(), "--help"]).out.decode()
     forms = set(re.findall(r"^  (--json|--csv)\b", text, re.MULTILINE))
     # With -o, the form is that of a file.
-    return forms - {"--csv"} if name == "export" else forms
+    # Those that go to a file of their own.
+    return forms - {"export": {"--csv"}, "prefetch": {"--json"}}.get(name, set())
 
 
 def namesOf(*above):
