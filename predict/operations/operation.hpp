@@ -28,6 +28,8 @@ struct Operation {
   bool has_stack = false;   // the context tells where in the program it was made
   bool has_size = false;    // of a transfer: the trace tells how many bytes it moved
   bool has_offset = false;  // of a transfer: the trace tells where
+  bool is_mapped = false;   // pages of a mapping that were touched, at some time before
+  bool is_direct = false;   // past the page cache: the file was opened with O_DIRECT
   std::int64_t offset = 0;
   std::int64_t bytes = 0;  // moved
   std::int64_t start_ns = 0;

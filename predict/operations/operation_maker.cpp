@@ -41,6 +41,8 @@ const Operation* OperationMaker::take(const tracefile::Process& process, const e
   const event::Handle* const handle = opens ? event.new_handle : event.handle;
   if (!isRegular(handle) || handle->path.file == event::kNoFile) return nullptr;
   operation_ = {.file = handle->path.file, .start_ns = event.start_ns, .end_ns = event.end_ns};
+  operation_.is_direct = (handle->definition.open_flags & O_DIRECT) != 0;
+  operation_.is_mapped = calls::has(*event.row, calls::Role::kMapping);
   switch (event.row->call_class) {
     case calls::Class::kOpen:
       operation_.kind = Kind::kOpen;
