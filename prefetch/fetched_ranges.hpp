@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <vector>
 
 #include "prefetch/planner.hpp"
@@ -23,6 +24,8 @@ class FetchedRanges {
   struct Owner {
     std::uint64_t process = 0;  // its token
     StreamKey stream;
+    // When it was made, by each clock of a simulation; nothing beside a job that runs.
+    std::shared_ptr<const std::vector<double>> made_ns = {};
   };
   // Of each request that ends: whether most of it was used.
   using Ended = std::function<void(const Owner&, bool was_used)>;
@@ -44,6 +47,18 @@ class FetchedRanges {
   template <typename See>
   void eachWaiting(See see) const {
     for (const auto& [begin, request] : requests_) see(Range{.begin = begin, .end = request.end});
+  }
+
+  // The requests that have bytes of the range, whether these were used or not.
+  template <typename See>
+  void eachOver(Range range, See see) const {
+    auto place = requests_.upper_bound(range.begin);
+    if (place != requests_.begin()) --place;
+    for (; place != requests_.end() && place->first < range.end; ++place) {
+      const Request& request = place->second;
+      if (request.end <= range.begin) continue;
+      see(Range{.begin = place->first, .end = request.end}, request.owner);
+    }
   }
 
   // A read of the file; returns how many of its bytes were fetched before.
