@@ -21,6 +21,7 @@ constexpr std::int64_t kReadBytes = 64 << 10;
 constexpr std::int64_t kMs = 1'000'000;
 constexpr double kCopied = kCopyNs + kReadBytes / kCopyBytesPerNs;
 constexpr int kReads = 200;
+constexpr std::uint16_t kMapRead = 88;  // core/calls/posix.def: no symbol has it
 
 // A rank that reads a file: computes, reads, computes ...
 struct Reader {
@@ -238,8 +239,14 @@ TEST(Simulation, FailsWhereNothingIsRead) {
   const test::TemporaryDirectory directory;
   test::ChunkBuilder chunk(test::kToken, 0, 0, 0, 0);
   chunk.write(0, 10, 100);
+  // Pages of a mapping: no read waits for them.
+  chunk.event(kMapRead, {.start = 20,
+                         .end = 30,
+                         .arguments = {1, kReadBytes, kStride, 1},
+                         .request = kReadBytes,
+                         .result = kReadBytes});
   test::ContainerBuilder container(test::kToken, 100);
-  container.facts(test::usualFacts()).chunk(chunk).ended(1, 0);
+  container.facts(test::usualFacts()).chunk(chunk).ended(2, 0);
   container.save(directory / "node1.100.0.omnio");
   const base::Result<Simulation> simulation = simulated(directory);
   ASSERT_FALSE(simulation.ok());
