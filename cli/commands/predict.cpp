@@ -1,5 +1,5 @@
-// omnio predict: how well the next operations of each process can be told from those before; and
-// which these are, at a moment of the run.
+// omnio predict: how well the next operations of each process can be told from those before; which
+// these are, at a moment of the run; and what it would gain to fetch what they read.
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -24,6 +24,7 @@
 #include "predict/operations/earlier_run.hpp"
 #include "predict/operations/forecast.hpp"
 #include "predict/operations/prediction.hpp"
+#include "prefetch/simulation.hpp"
 #include "report/line_plot.hpp"
 
 namespace omnio::cli {
@@ -40,6 +41,8 @@ struct PredictOptions {
   std::string plot;
   std::string at;
   std::optional<std::uint64_t> next;
+  bool prefetch = false;
+  std::optional<std::uint64_t> delay_us;
   bool json = false;
 };
 
@@ -91,6 +94,21 @@ int runForecast(const PredictOptions& options, const tracefile::Trace& trace) {
   return status == kDone && !forecast->wholeness.whole ? kDifferences : status;
 }
 
+// What would have been fetched, and gained, without scores.
+int runSimulation(const PredictOptions& options, const tracefile::Trace& trace) {
+  constexpr std::int64_t kNsPerUs = 1000;
+  const std::int64_t delay_ns = options.delay_us
+                                    ? static_cast<std::int64_t>(*options.delay_us) * kNsPerUs
+                                    : prefetch::kUsualDelayNs;
+  const base::Result<prefetch::Simulation> simulation =
+      prefetch::simulate(trace, options.selection.rank, delay_ns);
+  if (!simulation) return fail(simulation.failure());
+  sayWhatIsMissing(options.selection.trace, simulation->wholeness);
+  const int status = options.json ? printJson(prefetch::jsonOf(*simulation))
+                                  : printAll(prefetch::textOf(*simulation));
+  return status == kDone && !simulation->wholeness.whole ? kDifferences : status;
+}
+
 std::optional<base::Failure> wrongUseOf(const PredictOptions& options) {
   const char* sentence = nullptr;
   if (options.at.empty() && options.next) {
@@ -98,6 +116,12 @@ std::optional<base::Failure> wrongUseOf(const PredictOptions& options) {
   } else if (!options.at.empty() &&
              !(options.selection.paths.empty() && options.selection.window.empty())) {
     sentence = "--at tells all that comes next: --path and --window do not go with it";
+  } else if (!options.prefetch && options.delay_us) {
+    sentence = "--delay-us goes with --prefetch alone";
+  } else if (options.prefetch && !(options.selection.paths.empty() &&
+                                   options.selection.window.empty() && !options.selection.thread)) {
+    sentence =
+        "--prefetch follows all that a rank does: --thread, --path and --window do not go with it";
   }
   if (sentence == nullptr) return std::nullopt;
   return base::Failure{base::Code::kInvalid, sentence};
@@ -131,6 +155,7 @@ int runPredict(const PredictOptions& options) {
   const base::Result<tracefile::Trace> trace = options.selection.open();
   if (!trace) return fail(trace.failure());
   if (!options.at.empty()) return runForecast(options, *trace);
+  if (options.prefetch) return runSimulation(options, *trace);
   Before before;
   if (const auto opened = openBefore(options, before); !opened) return fail(opened.failure());
   std::optional<predict::KeptModelsWriter> writer;
@@ -191,31 +216,47 @@ void addPredictCommand(base::Command program) {
               fmt::format("With --at: so many operations of each thread [{}]", kUsualNext))
       .typeName("N")
       .between(1, predict::Forecast::kMostNext);
+  const base::OptionHandle prefetch =
+      command
+          .flag("--prefetch", options->prefetch,
+                "What `omnio prefetch` would fetch, and how much shorter the run would be")
+          .excludes(at);
+  command
+      .option("--delay-us", options->delay_us,
+              "With --prefetch: a request comes so many microseconds after the operation that it "
+              "follows from [200]")
+      .typeName("N")
+      .between(0, 1'000'000'000);
   command
       .option("--ahead", options->ahead, "Predicts the next 1, 2, 4, ... up to so many operations")
       .typeName("N")
       .between(1, predict::kMostAhead)
       .showDefault()
-      .excludes(at);
+      .excludes(at)
+      .excludes(prefetch);
   const auto earlier =
       command
           .option("--learn-from", options->earlier,
                   "A trace of an earlier run of the application, which the models learn from first")
           .typeName("EARLIER")
-          .excludes(at);
+          .excludes(at)
+          .excludes(prefetch);
   command
       .option("--model", options->model,
               "What --save-model kept of an earlier run of the application, which the models go on "
               "with")
       .typeName("FILE")
       .excludes(earlier)
-      .excludes(at);
+      .excludes(at)
+      .excludes(prefetch);
   command.option("--save-model", options->saved, "Keeps what the models know at the end in a file")
       .typeName("FILE")
-      .excludes(at);
+      .excludes(at)
+      .excludes(prefetch);
   command.option("--plot", options->plot, "Writes a picture (SVG) of the hit ratio over time")
       .typeName("FILE.svg")
-      .excludes(at);
+      .excludes(at)
+      .excludes(prefetch);
   command.flag("--json", options->json, "A JSON document instead of tables");
   command.addExitStatus(fmt::format("{}", kDifferences),
                         "done, and the trace is not whole: something may be missing");
