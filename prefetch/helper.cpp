@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/document_file.hpp"
@@ -91,6 +92,8 @@ class Helper {
   };
 
   void lookForRings();
+  void takeRing(const fs::path& path);
+  void takeNewRings();
   void beginModels(Job& job);
   void keepModels(Job& job);
   void finish(Job& job);
@@ -109,7 +112,8 @@ class Helper {
   std::string model_trouble_;
   PageFetcher fetcher_;
   std::map<std::uint64_t, std::unique_ptr<Job>> processes_;  // by token
-  std::map<std::uint32_t, std::uint64_t> images_;            // the last token of each pid
+  std::vector<fs::path> unfinished_;               // rings that have a name, and no header yet
+  std::map<std::uint32_t, std::uint64_t> images_;  // the last token of each pid
   JobFiles files_;
   base::Descriptor watch_;
   std::int64_t begin_ns_;
@@ -126,20 +130,43 @@ class Helper {
 };
 
 void Helper::lookForRings() {
-  for (const fs::path& path : tracefile::ringFiles({settings_.ring_directory})) {
-    const auto name = tracefile::ringNameOf(path.filename().native());
-    if (!name || !(name->run == settings_.run.id)) continue;
-    auto ring = RingMemory::open(path);
-    // A process that is gone has nothing to be fetched for.
-    if (!ring || !tracefile::isAlive(ring->header().pid, ring->header().process_start)) continue;
-    auto& job = processes_[ring->header().token];
-    if (job == nullptr) {
-      job = std::make_unique<Job>(*ring, clock_);
-      ++seen_processes_;
-      images_[ring->header().pid] = ring->header().token;
-      beginModels(*job);
+  for (const fs::path& path : tracefile::ringFiles({settings_.ring_directory})) takeRing(path);
+}
+
+void Helper::takeRing(const fs::path& path) {
+  const auto name = tracefile::ringNameOf(path.filename().native());
+  if (!name || !(name->run == settings_.run.id)) return;
+  auto ring = RingMemory::open(path);
+  if (!ring) {
+    unfinished_.push_back(path);
+    return;
+  }
+  // A process that is gone has nothing to be fetched for.
+  if (!tracefile::isAlive(ring->header().pid, ring->header().process_start)) return;
+  auto& job = processes_[ring->header().token];
+  if (job == nullptr) {
+    job = std::make_unique<Job>(*ring, clock_);
+    ++seen_processes_;
+    images_[ring->header().pid] = ring->header().token;
+    beginModels(*job);
+  }
+  job->process.add(std::move(*ring));
+}
+
+// Those that the kernel has told of since: a job of a thousand threads makes as many.
+void Helper::takeNewRings() {
+  alignas(inotify_event) char events[16384];
+  ssize_t bytes = 0;
+  while ((bytes = read(watch_.get(), events, sizeof events)) > 0) {
+    for (const char* at = events; at < events + bytes;) {
+      const auto* const event = reinterpret_cast<const inotify_event*>(at);
+      if ((event->mask & IN_Q_OVERFLOW) != 0) {
+        lookForRings();
+      } else if (event->len > 0) {
+        takeRing(settings_.ring_directory / event->name);
+      }
+      at += sizeof *event + event->len;
     }
-    job->process.add(std::move(*ring));
   }
 }
 
@@ -177,11 +204,7 @@ void Helper::wait() {
                       {.fd = settings_.socket, .events = POLLIN, .revents = 0}};
   if (ppoll(watched, 2, &timeout, nullptr) <= 0) return;
   if (watched[1].revents != 0) obey();
-  if (watched[0].revents == 0) return;
-  alignas(inotify_event) char events[16384];
-  while (read(watch_.get(), events, sizeof events) > 0) {
-  }
-  lookForRings();
+  if (watched[0].revents != 0) takeNewRings();
 }
 
 void Helper::obey() {
@@ -280,6 +303,10 @@ void Helper::lookAround() {
     place = processes_.erase(place);
   }
   files_.closeUnused(looked_ns_);
+  for (const fs::path& path : std::exchange(unfinished_, {})) {
+    std::error_code error;
+    if (fs::exists(path, error)) takeRing(path);
+  }
   if (!processes_.empty()) {
     alone_since_ns_ = 0;
   } else if (alone_since_ns_ == 0) {
@@ -352,8 +379,8 @@ void removeTraces(const HelperSettings& settings) {
   fs::remove_all(settings.directory, error);
 }
 
-// Who started the run removes its directory when it has read the document; where it is killed before
-// that, nobody else would.
+// Who started the run removes its directory when it has read the document; where it is killed
+// before that, nobody else would.
 void leaveNothing(const HelperSettings& settings) {
   constexpr useconds_t kPauseUs = 2000;
   const wire::Supervisor& starter = settings.run.supervisor;
