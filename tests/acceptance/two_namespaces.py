@@ -17,6 +17,7 @@ AGENT = """\
 #!/bin/sh
 # Called as ssh would be: agent [options] address command...
 address=$1; shift
+unset OMNIO_PREFETCH  # else `ip` starts a helper there that has this host's name
 case $address in
 {cases}
   *) echo "agent: no host $address" >&2; exit 1 ;;
