@@ -70,6 +70,7 @@ class Helper {
         begin_ns_(nowNs()) {}
 
   void run() {
+    acceptOrders(settings_.socket);
     inotify_add_watch(watch_.get(), settings_.ring_directory.c_str(), IN_CREATE | IN_MOVED_TO);
     lookForRings();
     while (!is_told_to_end_ && was_terminated == 0 && !isOver()) {
@@ -365,6 +366,8 @@ void beApart() {
   CPU_ZERO(&all);
   for (std::size_t i = 0; i < CPU_SETSIZE; ++i) CPU_SET(i, &all);
   sched_setaffinity(0, sizeof all, &all);
+  const sched_param usual{};
+  sched_setscheduler(0, SCHED_OTHER, &usual);
   prctl(PR_SET_TIMERSLACK, 10'000UL);
 }
 

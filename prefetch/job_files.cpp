@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <string>
 
 #include "core/base/file_system.hpp"
 #include "core/base/printable.hpp"
@@ -36,7 +38,7 @@ std::int64_t JobFiles::take(const LiveProcess& process, const LiveProcess::Seen&
     if (file.openers.empty()) closed(place);
     return 0;
   }
-  file.openers[opener] = seen.open_flags;
+  file.openers[opener] = {.pid = process.pid(), .open_flags = seen.open_flags};
   if (operation.kind == predict::Kind::kWrite && !file.is_written) {
     file.is_written = true;
     ++written_;
@@ -74,14 +76,26 @@ void JobFiles::gone(const LiveProcess& process) {
 
 bool JobFiles::mayFetch(File& file) {
   if (file.is_written || file.has_changed) return false;
-  for (const auto& [opener, flags] : file.openers) {
-    if ((flags & O_DIRECT) != 0) return false;
+  for (const auto& [opener, how] : file.openers) {
+    if ((how.open_flags & O_DIRECT) != 0) return false;
   }
   if (!file.storage) return true;
   if (file.storage->method() == Storage::Method::kNothing) return false;
   return file.storage->isCoherent() || std::ranges::none_of(file.openers, [](const auto& entry) {
-           return mayWrite(entry.second);
+           return mayWrite(entry.second.open_flags);
          });
+}
+
+// An open of the file would break a lease for writing that one of the job's processes has
+// (fcntl(2)), and the signal that tells of it ends a program without a handler.
+bool JobFiles::hasLease(const File& file) {
+  return std::ranges::any_of(file.openers, [](const auto& entry) {
+    std::ifstream in(fmt::format("/proc/{}/fdinfo/{}", entry.second.pid, entry.first.second));
+    for (std::string line; std::getline(in, line);) {
+      if (line.starts_with("lock:") && line.find("LEASE") != std::string::npos) return true;
+    }
+    return false;
+  });
 }
 
 bool JobFiles::open(const LiveProcess& process, const FileKey& key, File& file) {
@@ -90,6 +104,7 @@ bool JobFiles::open(const LiveProcess& process, const FileKey& key, File& file) 
       file.openers, [&process](const auto& entry) { return entry.first.first == process.token(); });
   if (opener == file.openers.end()) return false;
   const std::string path = fmt::format("/proc/{}/fd/{}", process.pid(), opener->first.second);
+  if (hasLease(file)) return false;
   // What the number stands for by now may be anything: it is looked at before it is opened.
   struct stat facts {};
   const auto is_it = [&facts, &key] {

@@ -76,7 +76,11 @@ class JobFiles {
   struct File {
     std::uint64_t number = 0;
     // The descriptors that it is open by: process token and number, and how.
-    std::map<std::pair<std::uint64_t, int>, unsigned> openers;
+    struct Opener {
+      std::uint32_t pid = 0;
+      unsigned open_flags = 0;
+    };
+    std::map<std::pair<std::uint64_t, int>, Opener> openers;
     bool is_written = false;  // by the job, or may be
     bool has_changed = false;
     FetchedRanges ranges;
@@ -91,6 +95,7 @@ class JobFiles {
 
   void take(const PageFetcher::Done& done);
   bool mayFetch(File& file);
+  static bool hasLease(const File& file);
   bool open(const LiveProcess& process, const FileKey& key, File& file);
   void send(File& file);
   void cancel(File& file, std::int64_t offset);

@@ -52,10 +52,28 @@ std::size_t sendToAll(Order order) {
   return count;
 }
 
+bool acceptOrders(int socket) {
+  const int on = 1;
+  return setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) == 0;
+}
+
 std::optional<Order> receive(int socket) {
-  char word = 0;
-  if (recv(socket, &word, 1, MSG_DONTWAIT) != 1) return {};
-  return static_cast<Order>(word);
+  while (true) {
+    char word = 0;
+    iovec piece{.iov_base = &word, .iov_len = 1};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ucred))] = {};
+    msghdr message{};
+    message.msg_iov = &piece;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    if (recvmsg(socket, &message, MSG_DONTWAIT) != 1) return {};
+    const cmsghdr* const header = CMSG_FIRSTHDR(&message);
+    if (header == nullptr || header->cmsg_type != SCM_CREDENTIALS) continue;
+    ucred sender{};
+    std::memcpy(&sender, CMSG_DATA(header), sizeof sender);
+    if (sender.uid == geteuid() || sender.uid == 0) return static_cast<Order>(word);
+  }
 }
 
 }  // namespace omnio::prefetch

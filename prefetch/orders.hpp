@@ -18,7 +18,10 @@ enum class Order : char {
 bool send(const wire::RunId& run, Order order);
 // To all helpers of this user on this node; returns how many there are.
 std::size_t sendToAll(Order order);
-// The next order on the helper's socket; nothing where there is none.
+// Once, on the helper's socket: any user of the node may send to it, and the kernel is to say which
+// one has.
+bool acceptOrders(int socket);
+// The next order of this user, or of root; nothing where there is none.
 std::optional<Order> receive(int socket);
 
 }  // namespace omnio::prefetch

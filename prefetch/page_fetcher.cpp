@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 #include "prefetch/live_clock.hpp"
@@ -32,12 +33,25 @@ bool PageFetcher::add(Request request) {
     const std::lock_guard lock(mutex_);
     if (waiting_.size() >= kMostWaiting) return false;
     waiting_.push_back(std::move(request));
-    if (waiting_.size() > idle_ && threads_.size() < kThreads) {
-      threads_.emplace_back([this] { work(); });
+    if (waiting_.size() > idle_ && threads_.size() < kThreads && !makeThread()) {
+      if (threads_.empty()) {
+        waiting_.clear();
+        return false;
+      }
     }
   }
   has_work_.notify_one();
   return true;
+}
+
+// False where the user may have no more threads.
+bool PageFetcher::makeThread() {
+  try {
+    threads_.emplace_back([this] { work(); });
+    return true;
+  } catch (const std::system_error&) {
+    return false;
+  }
 }
 
 std::vector<PageFetcher::Done> PageFetcher::takeDone() {

@@ -63,6 +63,7 @@ class PageFetcher {
 
  private:
   void work();
+  bool makeThread();
   static std::vector<Done> perform(const Request& request);
   static Came fetch(const Request& request, Range range, std::int64_t& delay_ns);
 

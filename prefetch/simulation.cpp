@@ -54,9 +54,7 @@ struct Place {
 class RankRun {
  public:
   explicit RankRun(const Processes& rank)
-      : reader_(rank, {}, paths_),
-        by_log_(reader_.logs()),
-        by_process_(rank.size()) {}
+      : reader_(rank, {}, paths_), by_log_(reader_.logs()), by_process_(rank.size()) {}
 
   // Pages of mappings that were touched have no time of their own.
   const Operation* next() {
@@ -79,9 +77,7 @@ class RankRun {
     return place;
   }
   // Below 0 where a thread begins while another one of its process is in an operation.
-  double gap() {
-    return before() ? static_cast<double>(head_->start_ns - before()->end_ns) : 0;
-  }
+  double gap() { return before() ? static_cast<double>(head_->start_ns - before()->end_ns) : 0; }
   void set(const Place& place) {
     by_log_[reader_.log()] = place;
     std::optional<Place>& last = by_process_[process()];
@@ -342,9 +338,9 @@ void NodeRun::request(Rank& rank, const Times& end_ns) {
     const Range all{.begin = wanted.offset, .end = wanted.offset + wanted.bytes};
     const Range range = file.ranges.missing(all);
     if (range.isEmpty() || file.eachRequest(range, [](Range, const Owner&) {})) continue;
-    file.ranges.add(range, {.process = rank.number << 32 | process,
-                            .stream = wanted.stream,
-                            .made_ns = made_ns});
+    file.ranges.add(
+        range,
+        {.process = rank.number << 32 | process, .stream = wanted.stream, .made_ns = made_ns});
     ++rank.gain.requests;
     rank.gain.fetched_bytes += range.bytes();
   }
@@ -408,10 +404,9 @@ base::Result<Simulation> simulate(const tracefile::Trace& trace, std::optional<i
     if (gains[i].operations == 0) continue;
     const std::optional<int> number = trace.rankOf(*ranks[i].front());
     simulation.total.add(gains[i]);
-    simulation.ranks.push_back(
-        {.name = number ? std::to_string(*number) : ranks[i].front()->name(),
-         .rank = number,
-         .gain = gains[i]});
+    simulation.ranks.push_back({.name = number ? std::to_string(*number) : ranks[i].front()->name(),
+                                .rank = number,
+                                .gain = gains[i]});
   }
   return simulation;
 }

@@ -30,14 +30,14 @@ void appendClock(std::vector<std::string>& row, const Gain& gain, const Gain::Cl
 }
 
 std::vector<std::string> rowOf(const Gain& gain, std::string name) {
-  std::vector<std::string> row = {fmt::format("{}", gain.reads),
-                                  bytesText(gain.read_bytes),
-                                  bytesText(gain.fetched_bytes),
-                                  bytesText(gain.used_bytes),
-                                  percentOf(static_cast<double>(gain.wastedBytes()),
-                                            static_cast<double>(gain.fetched_bytes)),
-                                  base::humanNs(gain.read_ns),
-                                  base::humanNs(gain.clocks[0].hidden_ns)};
+  std::vector<std::string> row = {
+      fmt::format("{}", gain.reads),
+      bytesText(gain.read_bytes),
+      bytesText(gain.fetched_bytes),
+      bytesText(gain.used_bytes),
+      percentOf(static_cast<double>(gain.wastedBytes()), static_cast<double>(gain.fetched_bytes)),
+      base::humanNs(gain.read_ns),
+      base::humanNs(gain.clocks[0].hidden_ns)};
   appendClock(row, gain, gain.clocks[0]);
   row.push_back(std::move(name));
   return row;
@@ -113,8 +113,7 @@ std::string textOf(const Simulation& simulation) {
 
 std::string jsonOf(const Simulation& simulation) {
   return base::jsonDocument(
-      "omnio-predicted-prefetch", 1, {.indent = 1, .lists_on_one_line = false},
-      [&](auto& json) {
+      "omnio-predicted-prefetch", 1, {.indent = 1, .lists_on_one_line = false}, [&](auto& json) {
         json.object("trace", [&] {
           json.put("path", base::printable(simulation.trace));
           json.put("whole", simulation.wholeness.whole);
