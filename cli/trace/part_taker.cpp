@@ -82,8 +82,9 @@ bool hasPartCome(int watch) {
 // The parts of one run. Only the thread of a PartTaker uses it.
 class Parts {
  public:
-  Parts(fs::path directory, const wire::Run& run)
-      : directory_(std::move(directory)),
+  Parts(fs::path directory, const wire::Run& run, bool keeps)
+      : keeps_(keeps),
+        directory_(std::move(directory)),
         identity_(tracefile::TraceIdentity::of(directory_)),
         parts_(
             directory_,
@@ -94,6 +95,11 @@ class Parts {
   // Returns whether some are left.
   bool take() {
     const std::vector<tracefile::PartFile> found = files();
+    if (!keeps_) {
+      std::error_code error;
+      for (const tracefile::PartFile& part : found) fs::remove(part.path, error);
+      return false;
+    }
     const std::size_t taken = parts_.take(found);
     for (const std::string& trouble : parts_.takeTroubles()) printFailure(trouble);
     return taken < found.size();
@@ -122,6 +128,7 @@ class Parts {
         std::strerror(static_cast<int>(part.error)), user));
   }
 
+  const bool keeps_;
   const fs::path directory_;
   const tracefile::TraceIdentity identity_;
   const std::vector<fs::path> directories_ = partDirectories();
@@ -130,8 +137,8 @@ class Parts {
   bool has_said_ = false;
 };
 
-void work(fs::path directory, wire::Run run, int watch, int stop) {
-  Parts parts(std::move(directory), run);
+void work(fs::path directory, wire::Run run, bool keeps, int watch, int stop) {
+  Parts parts(std::move(directory), run, keeps);
   pollfd wanted[] = {{.fd = stop, .events = POLLIN, .revents = 0},
                      {.fd = watch, .events = POLLIN, .revents = 0}};
   constexpr int kPauseMs = 200;
@@ -146,7 +153,7 @@ void work(fs::path directory, wire::Run run, int watch, int stop) {
 
 }  // namespace
 
-PartTaker::PartTaker(fs::path directory, const wire::Run& run)
+PartTaker::PartTaker(fs::path directory, const wire::Run& run, bool keeps)
     : watch_(watchDirectories()), stop_(eventfd(0, EFD_CLOEXEC)) {
   if (!stop_) return;
   // Signals are for the thread that waits for the command.
@@ -155,7 +162,7 @@ PartTaker::PartTaker(fs::path directory, const wire::Run& run)
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
-    thread_ = std::thread(work, std::move(directory), run, watch_.get(), stop_.get());
+    thread_ = std::thread(work, std::move(directory), run, keeps, watch_.get(), stop_.get());
   } catch (const std::system_error&) {
     // No thread: whoever leaves a part waits for some seconds, once.
   }

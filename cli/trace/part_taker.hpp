@@ -13,8 +13,9 @@ namespace omnio::cli {
 
 class PartTaker {
  public:
-  // Looks for parts from now on. `directory`: of the trace.
-  PartTaker(std::filesystem::path directory, const wire::Run& run);
+  // Looks for parts from now on. `directory`: of the trace. Without `keeps` that is not wanted:
+  // parts are thrown away, so that no process waits for them to be taken.
+  PartTaker(std::filesystem::path directory, const wire::Run& run, bool keeps = true);
   PartTaker(const PartTaker&) = delete;
   PartTaker& operator=(const PartTaker&) = delete;
   // Takes what is there by now, and ends.

@@ -209,7 +209,8 @@ int record(RecordingRequest request) {
                 .pid = getpid(),
                 .started_ns = unixNs(),
                 .troubles = {}};
-  std::optional<PartTaker> parts(std::in_place, directory->path, directory->run);
+  const bool is_kept = !request.prefetch || !request.prefetch->keeps_nothing;
+  std::optional<PartTaker> parts(std::in_place, directory->path, directory->run, is_kept);
   const ChildEnd end =
       runChild(request.command,
                {.also_pass_on = *wire::parseSignal(request.word(wire::SettingId::kToggleSignal))});
