@@ -107,7 +107,7 @@ Operations operationsOf(const Input& input, std::size_t count) {
 
 volatile std::size_t sink = 0;  // so that no prediction is left out
 
-// What the second half of a part of the input takes, when the model has learnt; with `ahead`, so
+// Measures the second half of a part of the input, when the model has learnt; with `ahead`, so
 // many operations are asked for after each.
 double halfNs(const Operations& operations, std::size_t half, std::size_t ahead) {
   omnio::predict::ProcessPredictor predictor;

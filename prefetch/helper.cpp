@@ -53,6 +53,13 @@ constexpr std::size_t kTooManyEvents = 1024;
 
 volatile std::sig_atomic_t was_terminated = 0;
 
+// Whether the command that started the run is there on this node, and waits for the helper's end.
+bool isAwaited(const HelperSettings& settings) {
+  static const std::uint64_t boot = tracefile::bootNumber(tracefile::thisBoot());
+  const wire::Supervisor& starter = settings.run.supervisor;
+  return settings.lingers && starter.boot == boot && tracefile::isAlive(starter.pid, starter.start);
+}
+
 class Helper {
  public:
   explicit Helper(const HelperSettings& settings)
@@ -316,12 +323,8 @@ void Helper::lookAround() {
 }
 
 bool Helper::isOver() const {
-  if (alone_since_ns_ == 0) return false;
+  if (alone_since_ns_ == 0 || isAwaited(settings_)) return false;
   const std::int64_t alone_ns = nowNs() - alone_since_ns_;
-  const wire::Supervisor& starter = settings_.run.supervisor;
-  const bool is_started_here =
-      settings_.lingers && starter.boot == tracefile::bootNumber(tracefile::thisBoot());
-  if (is_started_here && tracefile::isAlive(starter.pid, starter.start)) return false;
   return alone_ns > (seen_processes_ == 0 ? kFirstProcessNs : kLingerNs);
 }
 
@@ -371,8 +374,7 @@ void beApart() {
   prctl(PR_SET_TIMERSLACK, 10'000UL);
 }
 
-// The run leaves nothing on this node: its directory was for this run alone, and nobody collects
-// rings for it.
+// The run leaves nothing on this node: no command collects its rings.
 void removeTraces(const HelperSettings& settings) {
   std::error_code error;
   for (const fs::path& path : tracefile::ringFiles({settings.ring_directory})) {
@@ -382,15 +384,12 @@ void removeTraces(const HelperSettings& settings) {
   fs::remove_all(settings.directory, error);
 }
 
-// Who started the run removes its directory when it has read the document; where it is killed
-// before that, nobody else would.
+// The command that started the run removes its directory when it has read the document; where it is
+// killed before that, this does.
 void leaveNothing(const HelperSettings& settings) {
   constexpr useconds_t kPauseUs = 2000;
-  const wire::Supervisor& starter = settings.run.supervisor;
-  const bool is_started_here =
-      settings.lingers && starter.boot == tracefile::bootNumber(tracefile::thisBoot());
   std::error_code error;
-  while (is_started_here && tracefile::isAlive(starter.pid, starter.start)) {
+  while (isAwaited(settings)) {
     if (!fs::exists(settings.directory, error)) return;
     usleep(kPauseUs);
   }

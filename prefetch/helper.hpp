@@ -22,7 +22,7 @@ struct HelperSettings {
   wire::Run run;
   std::filesystem::path ring_directory;
   std::filesystem::path directory;   // of the trace
-  bool keeps_nothing = false;        // the directory is one on tmpfs that nobody wants
+  bool keeps_nothing = false;        // the directory is one on tmpfs, for this run alone
   bool lingers = false;              // waits for more processes while who started the run is there
   int socket = -1;                   // bound to the helper's name; takes orders
   std::int64_t budget_bytes = 0;     // 0: the default

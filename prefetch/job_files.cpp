@@ -18,6 +18,7 @@ namespace omnio::prefetch {
 namespace {
 
 constexpr std::int64_t kKeptOpenNs = 1'000'000'000;
+constexpr std::size_t kMostFiles = std::size_t{1} << 16;
 
 bool mayWrite(unsigned open_flags) { return (open_flags & O_ACCMODE) != O_RDONLY; }
 
@@ -31,6 +32,8 @@ std::int64_t JobFiles::take(const LiveProcess& process, const LiveProcess::Seen&
   if (is_new) {
     file.number = next_number_++;
     by_number_.emplace(file.number, seen.file);
+    // Closes are missed where events come faster than they are read.
+    if (files_.size() > kMostFiles) closed(files_.find(by_number_.begin()->second));
   }
   const std::pair opener(process.token(), seen.fd);
   if (operation.kind == predict::Kind::kClose) {

@@ -1,6 +1,7 @@
 #include "prefetch/planner.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace omnio::prefetch {
@@ -34,9 +35,18 @@ Planner::Stream& Planner::streamOf(std::uint32_t thread, const predict::Operatio
   return stream;
 }
 
+void Planner::forgetOldest(std::uint32_t but) {
+  const auto oldest = std::ranges::min_element(threads_, {}, [but](const auto& entry) {
+    return entry.first == but ? std::numeric_limits<double>::max() : entry.second.end_ns;
+  });
+  predictor_.end(oldest->first);
+  threads_.erase(oldest);
+}
+
 void Planner::take(std::uint32_t thread, const predict::Operation& operation) {
   predictor_.take(thread, operation);
   state_ = &threads_[thread];
+  if (threads_.size() > kMostThreads) forgetOldest(thread);
   state_->last_read.reset();
   if (operation.kind == Kind::kRead && operation.has_offset && operation.bytes > 0) {
     takeRead(thread, operation);

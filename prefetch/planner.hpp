@@ -48,6 +48,8 @@ class Planner {
   static constexpr std::size_t kPlansAhead = 4;  // a plan is made anew when a part of it is over
   static constexpr std::int64_t kLeastBytes = 1024;  // a read has to be longer
   static constexpr std::size_t kMostStreams = 16;
+  // Threads whose end is not seen; of more, the one that did nothing for longest is forgotten.
+  static constexpr std::size_t kMostThreads = 4096;
   // What the kernel reads ahead of a reader that goes straight on, at the begin.
   static constexpr std::int64_t kReadAheadBytes = std::int64_t{128} << 10;
 
@@ -98,6 +100,7 @@ class Planner {
   }
 
   Stream& streamOf(std::uint32_t thread, const predict::Operation& operation);
+  void forgetOldest(std::uint32_t but);
   void takeRead(std::uint32_t thread, const predict::Operation& operation);
   void planByGrammar(std::uint32_t thread);
   void planByPatterns(std::uint32_t thread);

@@ -82,7 +82,7 @@ report::LinePlot plotOf(const predict::Prediction& prediction) {
   return plot;
 }
 
-// What comes next at a moment, without scores.
+// Prints the operations that come next at a moment; there are no scores.
 int runForecast(const PredictOptions& options, const tracefile::Trace& trace) {
   const base::Result<predict::Forecast> forecast =
       predict::forecast(trace, options.selection.rank, options.selection.thread,
@@ -94,7 +94,7 @@ int runForecast(const PredictOptions& options, const tracefile::Trace& trace) {
   return status == kDone && !forecast->wholeness.whole ? kDifferences : status;
 }
 
-// What would have been fetched, and gained, without scores.
+// Prints what would have been fetched and gained; there are no scores.
 int runSimulation(const PredictOptions& options, const tracefile::Trace& trace) {
   constexpr std::int64_t kNsPerUs = 1000;
   const std::int64_t delay_ns = options.delay_us
@@ -127,7 +127,7 @@ std::optional<base::Failure> wrongUseOf(const PredictOptions& options) {
   return base::Failure{base::Code::kInvalid, sentence};
 }
 
-// What the models go on from, if anything.
+// The earlier run that the models continue, if one was given.
 struct Before {
   std::optional<tracefile::Trace> trace;
   std::unique_ptr<predict::EarlierRun> run;

@@ -30,7 +30,7 @@ struct PrefetchOptions {
   int verbosity = 0;
   bool off = false;
   bool on = false;
-  // Of the helper, which the tracer starts with this command.
+  // For the helper, which the tracer starts with this command.
   bool as_helper = false;
   bool keep_nothing = false;
   bool linger = false;

@@ -107,11 +107,11 @@ void askForPrefetching(const PrefetchRequest& request, const Launcher& launcher)
 void concludePrefetching(const PrefetchRequest& request, const fs::path& directory,
                          const wire::RunId& run, const Launcher& launcher) {
   unsetenv(wire::kPrefetchVariable);
-  // Of several commands of a job none knows which is the last: the helper ends by itself.
+  // A job that starts several commands does not know the last one: the helper ends by itself.
   if (!launcher.job.empty()) return;
   awaitEnd(run);
   const std::vector<fs::path> documents = tracefile::prefetchDocuments(directory);
-  // Of a trace that is kept, a terminal is told with the other notes.
+  // Where the trace is kept, the notes on a terminal have this line too.
   const bool is_said = !request.is_quiet && (request.keeps_nothing || isatty(STDERR_FILENO) == 0);
   std::error_code error;
   for (const fs::path& document : documents) {

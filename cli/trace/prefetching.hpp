@@ -1,4 +1,4 @@
-// What a command needs to have its reads prefetched, and what is said of it at the end.
+// Prepares a command whose reads are to be prefetched, and reports at its end.
 #pragma once
 
 #include <filesystem>

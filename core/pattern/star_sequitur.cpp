@@ -376,7 +376,7 @@ void StarSequitur::shrink(std::size_t symbols) {
   compact();
 }
 
-// What is kept has no free ids, and tables and lists are made as large as they have to be.
+// A kept grammar has no free ids, and tables and lists are made as large as they have to be.
 void StarSequitur::compact() { restore(kept()); }
 
 StarSequitur::Kept StarSequitur::kept() const {

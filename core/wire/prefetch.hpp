@@ -1,4 +1,4 @@
-// What the tracer and the helper that prefetches agree on (prefetch/helper.hpp).
+// The names that the tracer and the helper (prefetch/helper.hpp) share.
 #pragma once
 
 namespace omnio::wire {
