@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <string>
 #include <string_view>
-#include <system_error>
 
+#include "core/base/mount_points.hpp"
 #include "core/base/text_table.hpp"
 
 namespace omnio::base {
@@ -28,19 +27,10 @@ std::string fileSystemName(std::uint64_t kind) {
 }
 
 std::string mountOf(const std::filesystem::path& directory) {
-  std::error_code error;
-  const std::string real = std::filesystem::canonical(directory, error).native();
-  std::ifstream mounts("/proc/self/mounts");
-  std::string best;
-  std::size_t length = 0;
-  std::string source, point, type, rest;
-  while (mounts >> source >> point >> type && std::getline(mounts, rest)) {
-    const bool is_above = point == "/" || real == point || real.starts_with(point + "/");
-    if (!is_above || point.size() < length) continue;
-    length = point.size();
-    best = fmt::format("{} {} {}", point, type, source);
-  }
-  return best;
+  const auto mount = mountHolding(directory);
+  if (!mount) return {};
+  return fmt::format("{} {} {}", mount->point.empty() ? "/" : mount->point, mount->type,
+                     mount->source);
 }
 
 }  // namespace omnio::base

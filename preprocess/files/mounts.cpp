@@ -14,22 +14,6 @@
 namespace omnio::preprocess {
 namespace {
 
-// A name of /proc/self/mounts, in which blanks and the like are written as three octal digits.
-std::string unescaped(std::string_view name) {
-  std::string text;
-  const auto digit = [name](std::size_t at) { return at < name.size() ? name[at] - '0' : -1; };
-  for (std::size_t at = 0; at < name.size(); ++at) {
-    const int a = digit(at + 1);
-    const int b = digit(at + 2);
-    const int c = digit(at + 3);
-    const bool is_escaped =
-        name[at] == '\\' && a >= 0 && a < 4 && b >= 0 && b < 8 && c >= 0 && c < 8;
-    text += is_escaped ? static_cast<char>(a << 6 | b << 3 | c) : name[at];
-    if (is_escaped) at += 3;
-  }
-  return text;
-}
-
 // Names that a path has the system look up: of "." and ".." it knows the directory already.
 std::size_t namesIn(std::string_view path) {
   std::size_t names = 0;
@@ -40,21 +24,6 @@ std::size_t namesIn(std::string_view path) {
     at = end + 1;
   }
   return names;
-}
-
-bool holds(std::string_view directory, std::string_view path) {
-  return path.starts_with(directory) &&
-         (path.size() == directory.size() || path[directory.size()] == '/');
-}
-
-std::vector<std::string_view> wordsOf(std::string_view line) {
-  std::vector<std::string_view> words;
-  for (std::size_t at = 0; at < line.size();) {
-    const std::size_t end = std::min(line.find(' ', at), line.size());
-    if (end > at) words.push_back(line.substr(at, end - at));
-    at = end + 1;
-  }
-  return words;
 }
 
 // File systems that a node has for itself. Of others, and of those in user space that this does not
@@ -90,54 +59,18 @@ bool mountsLater(const Mount& mount) { return mount.type == "autofs"; }
 
 }  // namespace
 
-std::string Mount::identity(std::string_view boot) const {
+std::string identityOf(const Mount& mount, std::string_view boot) {
+  const auto& [point, root, device, type, source] = mount;
   if (device.empty()) return {};
   return isOwnOfNode(type, source) ? fmt::format("{} {} {}", boot, device, root)
                                    : fmt::format("{} {} {}", type, source, root);
 }
 
-MountPoints::MountPoints(std::string_view text) {
-  // "36 35 98:0 /root /point rw,noatime master:1 - ext4 /dev/sda1 rw", or "/dev/sda1 /point ext4 rw
-  // 0 0".
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    const std::vector<std::string_view> words = wordsOf(text.substr(at, end - at));
-    at = end + 1;
-    Mount mount;
-    const auto dash = std::ranges::find(words, "-");
-    if (words.size() > 6 && words.end() - dash > 3 && words[2].find(':') != words[2].npos) {
-      mount = {.point = unescaped(words[4]),
-               .root = std::string(words[3]),
-               .device = std::string(words[2]),
-               .type = std::string(dash[1]),
-               .source = std::string(dash[2])};
-    } else if (words.size() >= 3 && dash == words.end()) {
-      mount = {.point = unescaped(words[1]),
-               .root = "/",
-               .device = {},
-               .type = std::string(words[2]),
-               .source = std::string(words[0])};
-    }
-    if (!mount.point.starts_with('/')) continue;
-    if (mount.point == "/") mount.point.clear();
-    mounts_.push_back(std::move(mount));
-  }
-  std::ranges::reverse(mounts_);
-  std::ranges::stable_sort(mounts_, [](const Mount& a, const Mount& b) {
-    return a.point.size() != b.point.size() ? a.point.size() > b.point.size() : a.point < b.point;
-  });
-}
-
-std::size_t MountPoints::holding(std::string_view path) const {
-  const auto found = std::ranges::find_if(
-      mounts_, [path](const Mount& mount) { return holds(mount.point, path); });
-  return static_cast<std::size_t>(found - mounts_.begin());
-}
-
-std::size_t MountPoints::namesBelow(std::string_view absolute) const {
+std::size_t namesBelow(const MountPoints& mounts, std::string_view absolute) {
   const std::string path = lexicallyAbsolute(absolute);
-  const std::size_t place = holding(path);
-  const std::size_t above = place < mounts_.size() ? mounts_[place].point.size() : 0;
+  const std::size_t index = mounts.holding(path);
+  const std::size_t above =
+      index < mounts.mounts().size() ? mounts.mounts()[index].point.size() : 0;
   return namesIn(std::string_view(path).substr(above));
 }
 
@@ -145,7 +78,7 @@ std::uint16_t lookupsOf(std::string_view raw, std::string_view location,
                         const MountPoints& mounts) {
   const bool is_absolute = raw.starts_with('/');
   if (is_absolute && !mounts.isKnown()) return model::kAllLookups;
-  const std::size_t names = is_absolute ? mounts.namesBelow(raw) : namesIn(raw);
+  const std::size_t names = is_absolute ? namesBelow(mounts, raw) : namesIn(raw);
   if (names == namesIn(location)) return model::kAllLookups;
   return static_cast<std::uint16_t>(std::min<std::size_t>(names, model::kMostLookups));
 }
@@ -182,7 +115,7 @@ NodeMounts::NodeMounts(const std::vector<Node>& nodes, const std::vector<std::st
         // Another one hides it.
         const bool is_seen = before == nullptr || before->point != mount.point;
         before = &mount;
-        if (is_seen) use(n, mount, holders[{mount.point, mount.identity(nodes[n].boot)}]);
+        if (is_seen) use(n, mount, holders[{mount.point, identityOf(mount, nodes[n].boot)}]);
       }
     }
   };
@@ -220,7 +153,7 @@ std::string_view NodeMounts::ownerOf(std::size_t node, std::string_view absolute
   const Known& known = nodes_[node];
   const std::string path = lexicallyAbsolute(absolute);
   for (const std::string& directory : shared_) {
-    if (holds(directory, path)) return {};
+    if (base::isWithin(directory, path)) return {};
   }
   const std::size_t place = known.points.holding(path);
   return place < known.owners.size() ? std::string_view(known.owners[place]) : std::string_view();

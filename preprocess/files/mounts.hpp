@@ -8,43 +8,22 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/mount_points.hpp"
+
 namespace omnio::preprocess {
 
-// One line of /proc/self/mountinfo (proc(5)).
-struct Mount {
-  std::string point;   // "" is the root
-  std::string root;    // the directory of the file system that is seen there
-  std::string device;  // "major:minor"; empty where it is not known
-  std::string type;
-  std::string source;
+using base::Mount;
+using base::MountPoints;
 
-  // A text that no other file system has, on whatever node it is. A network file system
-  // is known by its type and source: it has another device number on each node. Any other is the
-  // node's own, or is shared by containers of one machine, which have its device and boot id.
-  // Empty where the device is not known.
-  std::string identity(std::string_view boot) const;
-};
+// A text that no other file system has, on whatever node it is. A network file system is known by
+// its type and source: it has another device number on each node. Any other is the node's own, or
+// is shared by containers of one machine, which have its device and boot id. Empty where the device
+// is not known.
+std::string identityOf(const Mount& mount, std::string_view boot);
 
-// The mount points of a node.
-class MountPoints {
- public:
-  // The text of /proc/self/mountinfo, or of /proc/self/mounts, which does not tell devices; empty
-  // where it is not known.
-  explicit MountPoints(std::string_view text);
-
-  bool isKnown() const { return !mounts_.empty(); }
-  const std::vector<Mount>& mounts() const { return mounts_; }
-  // The place in mounts() of the one that holds the path, which is lexically absolute; mounts()'s
-  // size where none is known to.
-  std::size_t holding(std::string_view path) const;
-  // How many names of the path lie below the mount point that holds it: a file system is asked for
-  // these alone.
-  std::size_t namesBelow(std::string_view absolute) const;
-
- private:
-  // Longest point first. Of several at one point the last one is seen.
-  std::vector<Mount> mounts_;
-};
+// How many names of the path lie below the mount point that holds it: a file system is asked for
+// these alone.
+std::size_t namesBelow(const MountPoints& mounts, std::string_view absolute);
 
 // How many names a path made the system look up (ScheduleEvent::lookups): of a relative one all of
 // its own, of an absolute one those below the mount point. `raw` is the path as the application

@@ -16,11 +16,11 @@ TEST(MountPoints, TheNamesBelowTheLongestOneCount) {
       "dev / ext4 rw 0 0\nserver /mnt/slow fuse rw 0 0\n"
       "a /mnt/with\\040blank xfs rw 0 0\ntmpfs /mnt/slow/in tmpfs rw 0 0");
   ASSERT_TRUE(mounts.isKnown());
-  EXPECT_EQ(mounts.namesBelow("/mnt/slow/a/b"), 2U);
-  EXPECT_EQ(mounts.namesBelow("/mnt/slower/a"), 3U);
-  EXPECT_EQ(mounts.namesBelow("/mnt/slow/in/x"), 1U);
-  EXPECT_EQ(mounts.namesBelow("/mnt/with blank/./x/../y"), 1U);
-  EXPECT_EQ(mounts.namesBelow("/mnt/slow"), 0U);
+  EXPECT_EQ(namesBelow(mounts, "/mnt/slow/a/b"), 2U);
+  EXPECT_EQ(namesBelow(mounts, "/mnt/slower/a"), 3U);
+  EXPECT_EQ(namesBelow(mounts, "/mnt/slow/in/x"), 1U);
+  EXPECT_EQ(namesBelow(mounts, "/mnt/with blank/./x/../y"), 1U);
+  EXPECT_EQ(namesBelow(mounts, "/mnt/slow"), 0U);
   EXPECT_FALSE(MountPoints("").isKnown());
 }
 
@@ -48,8 +48,8 @@ TEST(MountPoints, OfTheKernelTellWhichFileSystemIsWhere) {
   EXPECT_EQ(scratch.device, "0:45");
   EXPECT_EQ(scratch.type, "tmpfs");
   EXPECT_EQ(scratch.source, "scratch");
-  EXPECT_EQ(mounts.namesBelow("/home/u/run/x"), 3U);
-  EXPECT_EQ(mounts.namesBelow("/srv/x"), 2U);
+  EXPECT_EQ(namesBelow(mounts, "/home/u/run/x"), 3U);
+  EXPECT_EQ(namesBelow(mounts, "/srv/x"), 2U);
 }
 
 TEST(MountPoints, TheLastOfSeveralAtOnePointIsSeen) {
