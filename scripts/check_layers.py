@@ -19,7 +19,7 @@ TRACEFILE = (*EVENT, "core/event")
 MPI = (*TRACEFILE, "core/tracefile")
 ORDER = (*MPI, "core/mpi")
 ALL_OF_CORE = (*ORDER, "core/order", "core/model", "core/pattern")
-ALL_BUT_TRACE = (*ALL_OF_CORE, "logging", "statistics", "preprocess", "phase_model", "predict", "prefetch",
+ALL_BUT_TRACE = (*ALL_OF_CORE, "core/storage", "logging", "statistics", "preprocess", "phase_model", "predict", "prefetch",
                  "replay", "ior_bridge", "report")
 
 # Folder -> the other folders that it may include. A file belongs to the longest that fits its path.
@@ -34,6 +34,7 @@ LAYERS = {
     "core/order": ORDER,
     "core/model": (*EVENT, "core/event", "core/pattern"),
     "core/pattern": ("core/base",),
+    "core/storage": ("core/base",),
     "logging": ("core/base",),
     "trace": SHARED,
     "statistics": ALL_OF_CORE,
@@ -42,8 +43,8 @@ LAYERS = {
     "phase_model": ALL_OF_CORE,
     "predict": ALL_OF_CORE,
     "prefetch": (*ALL_OF_CORE, "predict"),
-    "replay": (*ALL_OF_CORE, "logging"),
-    "ior_bridge": (*ALL_OF_CORE, "logging", "replay"),
+    "replay": (*ALL_OF_CORE, "core/storage", "logging"),
+    "ior_bridge": (*ALL_OF_CORE, "core/storage", "logging", "replay"),
     "cli": ALL_BUT_TRACE,
 }
 

@@ -69,6 +69,9 @@ class JsonWriter {
     }
   }
 
+  // A value that is JSON already, on one line.
+  void verbatim(std::string_view json) { raw(json); }
+
   template <typename T>
   void put(std::string_view name, const T& value) {
     key(name);

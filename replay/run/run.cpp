@@ -28,6 +28,7 @@
 #include "replay/run/flags.hpp"
 #include "replay/run/memory.hpp"
 #include "replay/run/mpi_files.hpp"
+#include "replay/run/node_storage.hpp"
 #include "replay/run/receivers.hpp"
 #include "replay/run/session.hpp"
 #include "replay/run/signals.hpp"
@@ -537,6 +538,8 @@ Replayed replayOnce(Session& session, const Request& request,
     settings.mpi = &*mpi_files;
   }
   Engine engine(std::move(settings), ranksOf(*placement, session));
+  NodeStorage storage(session, request);
+  storage.begin();
   raw::endOwnWork();
   check(engine.start());
   // Reading the plan leaves memory unused. Where memory is limited, the application had that much
@@ -553,6 +556,7 @@ Replayed replayOnce(Session& session, const Request& request,
     if (signals) signals->receiveAll();
   }
   raw::beginOwnWork();
+  storage.endOfOperations();
   steps.begin("gathering the report");
   std::vector<std::vector<std::int64_t>> last_arrivals;
   if (mpi_files) last_arrivals = mpi_files->lastArrivals(engine.meetings());
@@ -561,6 +565,7 @@ Replayed replayOnce(Session& session, const Request& request,
   Report& report = replayed.report;
   report.sync = request.sync;
   report.sync_ns = syncAfter(session, request.sync, *plan, *trees);
+  report.storage = storage.endOfSync();
   report.compute = request.compute;
   report.computing = computingOf(*plan);
   report.wait = wait;
