@@ -126,31 +126,38 @@ bool mayReadTwice(const tracefile::Trace& trace) {
 
 // Writes a schedule, and computes what its digest has to be, and its chain, where that is asked
 // for.
-class CheckedWriter : public ThreadSink {
+class CheckedWriter final : public model::ScheduleSink {
  public:
   // `chain` may be nullptr.
   CheckedWriter(const std::filesystem::path& path, const Settings& settings, ScheduleChain* chain)
       : path_(path), writer_(path, settings.form), is_checked_(settings.check), chain_(chain) {}
 
-  void global(const model::ScheduleGlobal& global) {
+  Complaint global(const model::ScheduleGlobal& global) override {
     writer_.global(global);
     if (is_checked_) digest_.global(global);
+    return {};
   }
-  void file(const model::ScheduleFile& file) {
+  Complaint file(model::FileNumber number, const model::ScheduleFile& file) override {
     writer_.file(file);
-    if (is_checked_) digest_.file(model::FileNumber{files_++}, file);
+    if (is_checked_) digest_.file(number, file);
+    return {};
   }
-  void beginThread(const model::ScheduleThread& thread) override {
+  Complaint beginThread(const model::ScheduleThread& thread) override {
     writer_.beginThread(thread);
     if (is_checked_) digest_.beginThread(thread);
     if (chain_ != nullptr) chain_->beginThread(thread);
+    return {};
   }
-  void event(const ScheduleEvent& event) override {
+  Complaint event(const ScheduleEvent& event) override {
     writer_.event(event);
     if (is_checked_) digest_.event(event);
     if (chain_ != nullptr) chain_->take(event);
+    return {};
   }
-  void endThread() override { writer_.endThread(); }
+  Complaint endThread() override {
+    writer_.endThread();
+    return {};
+  }
 
   base::Result<model::WrittenSchedule> finish() {
     if (const auto checked = check(); !checked) return checked.failure();
@@ -177,15 +184,14 @@ class CheckedWriter : public ThreadSink {
   model::ScheduleWriter writer_;
   const bool is_checked_;
   ScheduleChain* const chain_;
-  std::uint32_t files_ = 0;
   model::FlatDigest digest_;
 };
 
 }  // namespace
 
-base::Result<Summary> preprocess(const tracefile::Trace& trace,
-                                 const tracefile::Wholeness& wholeness, const Settings& settings,
-                                 const std::filesystem::path& schedule) {
+base::Result<Summary> passSchedule(const tracefile::Trace& trace,
+                                   const tracefile::Wholeness& wholeness, const Settings& settings,
+                                   std::span<const SchedulePass> passes) {
   SourceThreads sources = sourceThreads(trace);
   const auto nothing = [&trace] {
     return base::failure(base::Code::kInvalid, "{}: holds no I/O on files that could be replayed",
@@ -319,65 +325,84 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
   summary.in_memory.bytes = analysis.bytesInMemory();
   const StepIds ids(analysis, communication.order);
   const auto waiting = analysis.dependencies().waiting(sources.threads.size());
-  std::optional<ScheduleChain> chain;
-  if (settings.chain) chain.emplace();
-  CheckedWriter writer(schedule, settings, chain ? &*chain : nullptr);
-  writer.global(
-      {.timing = settings.timing,
-       .write_overwrite = settings.write_overwrite,
-       .size_scale = sizes.plain(),
-       .size_scales = sizes.patterns(),
-       .keep_below = sizes.keepBelow(),
-       .time_scale = settings.time_scale,
-       .ranks = sources.ranks,
-       .source = trace.directory().native(),
-       .source_whole = wholeness.whole,
-       .source_events_missing = wholeness.events_missing,
-       .command = sources.threads.front().process->info.command(),
-       .left_out = summary.left_out,
-       .in_memory = summary.in_memory,
-       .mpi = settings.layer == event::IoLayer::kMpi ? std::optional(mpi.tables()) : std::nullopt});
+  const model::ScheduleGlobal global{
+      .timing = settings.timing,
+      .write_overwrite = settings.write_overwrite,
+      .size_scale = sizes.plain(),
+      .size_scales = sizes.patterns(),
+      .keep_below = sizes.keepBelow(),
+      .time_scale = settings.time_scale,
+      .ranks = sources.ranks,
+      .source = trace.directory().native(),
+      .source_whole = wholeness.whole,
+      .source_events_missing = wholeness.events_missing,
+      .command = sources.threads.front().process->info.command(),
+      .left_out = summary.left_out,
+      .in_memory = summary.in_memory,
+      .mpi = settings.layer == event::IoLayer::kMpi ? std::optional(mpi.tables()) : std::nullopt};
   for (const model::ScheduleFile& file : files) {
-    writer.file(file);
     ++summary.files;
     summary.files_on_nodes += model::isOnNode(file.location) ? 1 : 0;
   }
-  WritingThread writing(writer);
-  const base::ProgressStage stage("writing the schedule", "events", trace.storedEvents());
-  for (std::uint32_t place = 0; place < sources.threads.size(); ++place) {
-    model::ScheduleThread header = sources.threads[place].header;
-    header.computing = analysis.threads()[place].think.computing();
-    header.recorder_ns =
-        std::llround(static_cast<double>(header.recorder_ns) * settings.time_scale);
-    writing.beginThread(header);
-    const ThreadWritten written = writeThread({.thread = sources.threads[place],
-                                               .place = place,
-                                               .analysis = analysis,
-                                               .mounts = mounts.of(sources.threads[place].node),
-                                               .order = communication.order,
-                                               .ids = ids,
-                                               .waiting = waiting[place],
-                                               .settings = settings,
-                                               .sizes = sizes},
-                                              paths, writing);
-    summary.events += written.events;
-    summary.edges += written.edges;
-    summary.bytes_recorded += written.bytes_recorded;
-    summary.bytes_scaled += written.bytes_scaled;
-    writing.endThread();
+  for (const SchedulePass& pass : passes) {
+    pass.sink.global(global);
+    for (std::uint32_t i = 0; i < files.size(); ++i) {
+      pass.sink.file(model::FileNumber{i}, files[i]);
+    }
+    WritingThread writing(pass.sink);
+    const base::ProgressStage stage(pass.stage, "events", trace.storedEvents());
+    ThreadWritten all;
+    for (std::uint32_t place = 0; place < sources.threads.size(); ++place) {
+      model::ScheduleThread header = sources.threads[place].header;
+      header.computing = analysis.threads()[place].think.computing();
+      header.recorder_ns =
+          std::llround(static_cast<double>(header.recorder_ns) * settings.time_scale);
+      writing.beginThread(header);
+      const ThreadWritten written = writeThread({.thread = sources.threads[place],
+                                                 .place = place,
+                                                 .analysis = analysis,
+                                                 .mounts = mounts.of(sources.threads[place].node),
+                                                 .order = communication.order,
+                                                 .ids = ids,
+                                                 .waiting = waiting[place],
+                                                 .settings = settings,
+                                                 .sizes = sizes},
+                                                paths, writing);
+      all.events += written.events;
+      all.edges += written.edges;
+      all.bytes_recorded += written.bytes_recorded;
+      all.bytes_scaled += written.bytes_scaled;
+      writing.endThread();
+    }
+    writing.finish();
+    if (all.events + analysis.dropped() != analysis.events()) {
+      return base::failure(base::Code::kSystem,
+                           "{}: {} events could be read the first time, {} the last: it "
+                           "changes, or is of more processes than files may be open here",
+                           base::printable(trace.directory().native()), analysis.events(),
+                           all.events + analysis.dropped());
+    }
+    summary.events = all.events;
+    summary.edges = all.edges;
+    summary.bytes_recorded = all.bytes_recorded;
+    summary.bytes_scaled = all.bytes_scaled;
   }
-  writing.finish();
-  if (summary.events + analysis.dropped() != analysis.events()) {
-    return base::failure(base::Code::kSystem,
-                         "{}: {} events could be read the first time, {} the last: it "
-                         "changes, or is of more processes than files may be open here",
-                         base::printable(trace.directory().native()), analysis.events(),
-                         summary.events + analysis.dropped());
-  }
+  return summary;
+}
+
+base::Result<Summary> preprocess(const tracefile::Trace& trace,
+                                 const tracefile::Wholeness& wholeness, const Settings& settings,
+                                 const std::filesystem::path& schedule) {
+  std::optional<ScheduleChain> chain;
+  if (settings.chain) chain.emplace();
+  CheckedWriter writer(schedule, settings, chain ? &*chain : nullptr);
+  const SchedulePass pass{.sink = writer, .stage = "writing the schedule"};
+  base::Result<Summary> summary = passSchedule(trace, wholeness, settings, std::span(&pass, 1));
+  if (!summary) return summary;
   const base::Result<model::WrittenSchedule> written = writer.finish();
   if (!written) return written.failure();
-  summary.written = *written;
-  if (chain) summary.chain_ns = chain->longest();
+  summary->written = *written;
+  if (chain) summary->chain_ns = chain->longest();
   return summary;
 }
 

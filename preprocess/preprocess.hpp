@@ -4,12 +4,15 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/result.hpp"
 #include "core/event/event.hpp"
 #include "core/model/schedule.hpp"
+#include "core/model/schedule_reader.hpp"
 #include "core/model/schedule_writer.hpp"
 #include "core/tracefile/completeness.hpp"
 #include "core/tracefile/trace.hpp"
@@ -83,5 +86,17 @@ struct Summary {
 base::Result<Summary> preprocess(const tracefile::Trace& trace,
                                  const tracefile::Wholeness& wholeness, const Settings& settings,
                                  const std::filesystem::path& schedule);
+
+struct SchedulePass {
+  model::ScheduleSink& sink;  // does not complain
+  std::string_view stage;     // for the line of progress: "writing the schedule"
+};
+
+// The same schedule for those who need no document: each pass gets the whole of it, one pass after
+// the other, and each reads the trace once more. Summary is that of the last pass, without
+// `written`.
+base::Result<Summary> passSchedule(const tracefile::Trace& trace,
+                                   const tracefile::Wholeness& wholeness, const Settings& settings,
+                                   std::span<const SchedulePass> passes);
 
 }  // namespace omnio::preprocess

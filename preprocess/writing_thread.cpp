@@ -7,7 +7,7 @@
 
 namespace omnio::preprocess {
 
-WritingThread::WritingThread(ThreadSink& sink) : sink_(sink) {
+WritingThread::WritingThread(model::ScheduleSink& sink) : sink_(sink) {
   if (base::usableProcessors() == 1) return;
   try {
     const base::SignalsBlocked blocked;  // in the thread that it makes
@@ -28,12 +28,18 @@ WritingThread::~WritingThread() {
 }
 
 void WritingThread::beginThread(const model::ScheduleThread& thread) {
-  if (!thread_.joinable()) return sink_.beginThread(thread);
-  current_.begin = thread;
+  if (thread_.joinable()) {
+    current_.begin = thread;
+  } else {
+    sink_.beginThread(thread);
+  }
 }
 
 void WritingThread::event(model::ScheduleEvent&& event) {
-  if (!thread_.joinable()) return sink_.event(event);
+  if (!thread_.joinable()) {
+    sink_.event(event);
+    return;
+  }
   if (current_.count == current_.events.size()) {
     current_.events.push_back(std::move(event));
   } else {
@@ -43,7 +49,10 @@ void WritingThread::event(model::ScheduleEvent&& event) {
 }
 
 void WritingThread::endThread() {
-  if (!thread_.joinable()) return sink_.endThread();
+  if (!thread_.joinable()) {
+    sink_.endThread();
+    return;
+  }
   current_.is_end = true;
   pass();
 }

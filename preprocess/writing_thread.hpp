@@ -12,27 +12,16 @@
 #include <vector>
 
 #include "core/model/schedule.hpp"
+#include "core/model/schedule_reader.hpp"
 
 namespace omnio::preprocess {
 
-// Takes the threads of a schedule one after the other, each with its events in order.
-class ThreadSink {
- public:
-  ThreadSink() = default;
-  ThreadSink(const ThreadSink&) = delete;
-  ThreadSink& operator=(const ThreadSink&) = delete;
-  virtual ~ThreadSink() = default;
-
-  virtual void beginThread(const model::ScheduleThread& thread) = 0;
-  virtual void event(const model::ScheduleEvent& event) = 0;
-  virtual void endThread() = 0;
-};
-
 class WritingThread {
  public:
-  // `sink` outlives this, and until finish() is used by nothing else. Where the process may use one
-  // processor alone, or the system has no thread to give, the sink is called at once.
-  explicit WritingThread(ThreadSink& sink);
+  // `sink` outlives this, and until finish() is used by nothing else. It does not complain. Where
+  // the process may use one processor alone, or the system has no thread to give, it is called at
+  // once.
+  explicit WritingThread(model::ScheduleSink& sink);
   // Without finish(), what was not written yet is not.
   ~WritingThread();
 
@@ -57,7 +46,7 @@ class WritingThread {
   void write(const Batch& batch);
   void pass();
 
-  ThreadSink& sink_;
+  model::ScheduleSink& sink_;
   Batch current_;
 
   std::mutex mutex_;

@@ -13,22 +13,27 @@ namespace omnio::preprocess {
 namespace {
 
 // Notes the ids of the events, and fails at one of them.
-class NotingSink : public ThreadSink {
+class NotingSink : public model::ScheduleSink {
  public:
   explicit NotingSink(std::uint64_t fails_at = 0) : fails_at_(fails_at) {}
 
-  void beginThread(const model::ScheduleThread& thread) override {
+  Complaint beginThread(const model::ScheduleThread& thread) override {
     threads.push_back(thread.thread);
+    return {};
   }
-  void event(const model::ScheduleEvent& event) override {
+  Complaint event(const model::ScheduleEvent& event) override {
     if (event.id == fails_at_) throw std::runtime_error("the sink is full");
     ids.push_back(event.id);
     sigset_t blocked;
     pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
     is_own_thread = pthread_equal(pthread_self(), maker) == 0;
     takes_signals = sigismember(&blocked, SIGTERM) == 0;
+    return {};
   }
-  void endThread() override { threads.push_back(-1); }
+  Complaint endThread() override {
+    threads.push_back(-1);
+    return {};
+  }
 
   std::vector<std::uint64_t> ids;
   std::vector<int> threads;  // -1: an end
