@@ -204,6 +204,38 @@ const TotalErrors& AccessTimes::errors() const {
   return std::ranges::find(models_, kind_, &std::pair<ModelKind, TotalErrors>::first)->second;
 }
 
+std::string targetOf(const predict::Calibration& calibration) {
+  const predict::CalibratedTarget& target = calibration.target;
+  return fmt::format("{} ({}) on {}, {}", target.path, target.file_system, target.host,
+                     predict::nameOf(calibration.cache));
+}
+
+std::string mismatchOf(const predict::Calibration& calibration, const std::string& name,
+                       const std::string& subject, const CallTotals& calls) {
+  const bool is_direct = calibration.cache == predict::CacheState::kDirect;
+  const double share = calls.bytes > 0 ? calls.direct_bytes / calls.bytes : is_direct ? 1 : 0;
+  const double other = is_direct ? 1 - share : share;
+  constexpr double kMost = 0.1;  // of the bytes, in another state
+  if (other > kMost) {
+    return fmt::format(
+        "{}: it was measured with the cache state {}, and {:.0f} % of the bytes of {} are {} "
+        "O_DIRECT",
+        name, predict::nameOf(calibration.cache), 100 * other, subject,
+        is_direct ? "without" : "by");
+  }
+  for (const CellOperation operation : {CellOperation::kRead, CellOperation::kWrite}) {
+    const bool is_measured = std::ranges::any_of(calibration.cells, [&](const predict::Cell& cell) {
+      return cell.key.operation == operation && !cell.key.is_new;
+    });
+    const bool is_there = operation == CellOperation::kRead ? calls.has_reads : calls.has_writes;
+    if (is_there && !is_measured) {
+      return fmt::format("{}: no {} was measured, and {} has some", name,
+                         predict::nameOf(operation), subject);
+    }
+  }
+  return {};
+}
+
 std::vector<ModelErrors> errorsOfAll(const predict::Calibration& calibration) {
   Samples data = dataOf(samplesOf(calibration, false));
   splitRound(data);

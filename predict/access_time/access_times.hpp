@@ -78,6 +78,20 @@ class AccessTimes {
   std::optional<predict::Noise> noise_;
 };
 
+// "/scratch (ext4) on node1, cached"
+std::string targetOf(const predict::Calibration& calibration);
+
+// What the calls of `subject` do.
+struct CallTotals {
+  double bytes = 0;
+  double direct_bytes = 0;  // of them, by descriptors with O_DIRECT
+  bool has_reads = false;
+  bool has_writes = false;
+};
+// Why the calibration says nothing about such calls: a sentence; empty where it does.
+std::string mismatchOf(const predict::Calibration& calibration, const std::string& name,
+                       const std::string& subject, const CallTotals& calls);
+
 // The errors of all models, those that explain too, in the order of the paper's table.
 std::vector<ModelErrors> errorsOfAll(const predict::Calibration& calibration);
 std::string textOf(const std::vector<ModelErrors>& errors);

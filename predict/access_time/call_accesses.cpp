@@ -84,6 +84,20 @@ std::optional<Access> accessOfCall(const calls::Row& row) {
   }
 }
 
+void Pauses::mark(const ScheduleEvent& event, std::vector<Access>& accesses) {
+  // Far longer than calls need that do not wait for storage: something else was done.
+  constexpr std::int64_t kLeastPauseNs = 100'000;
+  if (event.step == model::Step::kPreopened) return;
+  const bool is_delay = event.step == model::Step::kDelay;
+  if ((is_delay ? event.end_ns : event.start_ns) - end_ns_ >= kLeastPauseNs) done_.reset();
+  for (Access& access : accesses) {
+    const auto operation = static_cast<std::size_t>(access.operation);
+    access.is_paused = !done_[operation];
+    done_.set(operation);
+  }
+  end_ns_ = std::max(end_ns_, event.end_ns);
+}
+
 CallAccesses::CallAccesses(const std::vector<FileFacts>& files) : files_(files) {
   states_.resize(files.size());
   for (std::size_t i = 0; i < files.size(); ++i) {

@@ -7,6 +7,7 @@
 // accesses storage.
 #pragma once
 
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -52,6 +53,17 @@ struct MovedBytes {
 
 // The access of a call of which nothing but its name is known: a call on metadata or a sync.
 std::optional<Access> accessOfCall(const calls::Row& row);
+
+// Which accesses of a thread come after a pause (Access::is_paused).
+class Pauses {
+ public:
+  // Of the thread's next event.
+  void mark(const model::ScheduleEvent& event, std::vector<Access>& accesses);
+
+ private:
+  std::int64_t end_ns_ = 0;  // of the events before
+  std::bitset<32> done_{};   // since the last pause, by operation
+};
 
 class CallAccesses {
  public:

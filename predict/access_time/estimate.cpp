@@ -75,41 +75,23 @@ base::Result<Subject> programOfFile(const EstimateRequest& request) {
   return subject;
 }
 
-// Why the calibration's cache state is another than that of the calls; empty: it is the same.
-std::string cacheProblem(const EstimateRequest& request, const predict::Calibration& calibration,
-                         const Program& program) {
-  const std::string calibrated(predict::nameOf(calibration.cache));
+// Why the estimate cannot be made; empty: it can.
+std::string problemOf(const EstimateRequest& request, const predict::Calibration& calibration,
+                      const Program& program) {
+  const std::string name = nameOfFile(request.calibration);
   if (request.cache && *request.cache != calibration.cache) {
-    return fmt::format("{}: it was measured with the cache state {}, and --cache wants {}",
-                       nameOfFile(request.calibration), calibrated,
-                       predict::nameOf(*request.cache));
+    return fmt::format("{}: it was measured with the cache state {}, and --cache wants {}", name,
+                       predict::nameOf(calibration.cache), predict::nameOf(*request.cache));
   }
-  const bool is_direct = calibration.cache == predict::CacheState::kDirect;
-  const double share = program.moved_bytes > 0 ? program.direct_bytes / program.moved_bytes
-                       : is_direct             ? 1
-                                               : 0;
-  constexpr double kMost = 0.1;  // of the bytes, in another state
-  if ((is_direct ? 1 - share : share) <= kMost) return {};
-  return fmt::format(
-      "{}: it was measured with the cache state {}, and {:.0f} % of the bytes of {} "
-      "are {} O_DIRECT",
-      nameOfFile(request.calibration), calibrated, 100 * (is_direct ? 1 - share : share),
-      nameOfFile(request.subject), is_direct ? "without" : "by");
-}
-
-std::string missingProblem(const EstimateRequest& request, const predict::Calibration& calibration,
-                           const Program& program) {
-  for (const CellOperation operation : {CellOperation::kRead, CellOperation::kWrite}) {
-    const auto is_of = [operation](const auto& key) { return key.operation == operation; };
-    const bool is_measured = std::ranges::any_of(calibration.cells, [&](const predict::Cell& cell) {
-      return is_of(cell.key) && !cell.key.is_new;
-    });
-    if (!is_measured && std::ranges::any_of(program.accesses, is_of)) {
-      return fmt::format("{}: no {} was measured, and {} has some", nameOfFile(request.calibration),
-                         predict::nameOf(operation), nameOfFile(request.subject));
-    }
-  }
-  return {};
+  const auto has = [&program](CellOperation operation) {
+    return std::ranges::find(program.accesses, operation, &Access::operation) !=
+           program.accesses.end();
+  };
+  return mismatchOf(calibration, name, nameOfFile(request.subject),
+                    {.bytes = program.moved_bytes,
+                     .direct_bytes = program.direct_bytes,
+                     .has_reads = has(CellOperation::kRead),
+                     .has_writes = has(CellOperation::kWrite)});
 }
 
 // How much the total differs from round to round, as a part of it: a standard deviation of the mean
@@ -263,16 +245,13 @@ base::Result<CalibratedEstimate> estimate(const EstimateRequest& request) {
   if (!subject) return subject.failure();
   for (Access& access : subject->program.accesses) access.is_by_turns = times->isByTurns(access);
   const Program& program = subject->program;
-  for (const std::string& problem : {cacheProblem(request, *calibration, program),
-                                     missingProblem(request, *calibration, program)}) {
-    if (!problem.empty()) return base::Failure{base::Code::kInvalid, problem};
+  if (const std::string problem = problemOf(request, *calibration, program); !problem.empty()) {
+    return base::Failure{base::Code::kInvalid, problem};
   }
   const SecondsOf seconds_of = [&times](const Access& access) { return times->seconds(access); };
   CalibratedEstimate result{
       .calibration = name,
-      .target = fmt::format("{} ({}) on {}, {}", calibration->target.path,
-                            calibration->target.file_system, calibration->target.host,
-                            predict::nameOf(calibration->cache)),
+      .target = targetOf(*calibration),
       .source = program.source,
       .method = subject->method,
       .profile = program.isCounted() ? balance(program, seconds_of) : simulate(program, seconds_of),

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bitset>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -18,6 +17,7 @@
 #include "core/base/text_table.hpp"
 #include "core/model/schedule_reader.hpp"
 #include "predict/access_time/call_accesses.hpp"
+#include "predict/access_time/schedule_survey.hpp"
 
 namespace omnio::access_time {
 
@@ -31,104 +31,6 @@ namespace {
 
 // Turns of each loop that are looked at, where all are too many.
 constexpr std::int64_t kTurns = 16;
-
-// The events that a line in these loops stands for.
-double eventsOf(const LoopPath& path) {
-  double events = 1;
-  for (const EventLoop* loop : path) events *= static_cast<double>(loop->turns);
-  return events;
-}
-
-// First of all: how many events there are, and which ranks share what.
-class Survey final : public model::ScheduleSink {
- public:
-  Complaint global(const model::ScheduleGlobal& global) override {
-    rank_count = global.ranks;
-    source = global.source;
-    left_out = global.left_out;
-    in_memory = global.in_memory;
-    return {};
-  }
-
-  Complaint file(model::FileNumber, const model::ScheduleFile& file) override {
-    facts.push_back({.exists = file.exists,
-                     .size = file.size,
-                     .names = 1 + static_cast<double>(std::ranges::count(file.location, '/')),
-                     .is_in_memory = model::isInMemory(file.location)});
-    const std::size_t slash = file.location.rfind('/');
-    const std::string_view folder = slash == std::string::npos
-                                        ? std::string_view()
-                                        : std::string_view(file.location).substr(0, slash);
-    folder_of_.push_back(
-        folders_.try_emplace(std::string(folder), static_cast<std::uint32_t>(folders_.size()))
-            .first->second);
-    return {};
-  }
-
-  Complaint beginThread(const model::ScheduleThread& thread) override {
-    rank_ = thread.rank;
-    users_.resize(facts.size(), kNoRank);
-    folder_users_.resize(folders_.size(), kNoRank);
-    return {};
-  }
-
-  Complaint event(const ScheduleEvent& event) override {
-    constexpr std::uint64_t kProgressEvery = 4096;
-    if (static_cast<std::uint64_t>(++events) % kProgressEvery == 0)
-      base::progressBy(kProgressEvery);
-    use(static_cast<std::size_t>(event.file));
-    return {};
-  }
-
-  bool takesLoops() const override { return true; }
-
-  ScheduleSink* loop(const model::PassedLoop& passed, Complaint&) override {
-    model::forEachLine(passed.loop, [this](const LoopLine& line, const LoopPath& path) {
-      events += eventsOf(path);
-      const auto file = line.number([](const ScheduleEvent& event) { return event.file; });
-      if (!file || line.first().file == model::kNoFileNumber) return;
-      const LoopPath naming = model::loopsOf(*file, path);
-      // No more turns than there are files name different ones, but for lists that repeat them.
-      constexpr std::int64_t kMost = 1 << 22;
-      if (model::passesOf(naming).value_or(INT64_MAX) > kMost) return;
-      TurnValues values = line.firstValues();
-      model::forEachTurn(naming, values, [&](const TurnValues& now) {
-        use(static_cast<std::size_t>(file->at(now, line.firstValues())));
-      });
-    });
-    return nullptr;
-  }
-
-  void finish() {
-    for (std::size_t i = 0; i < facts.size() && i < users_.size(); ++i) {
-      facts[i].is_shared = users_[i] == kSeveral;
-      facts[i].is_in_shared_folder = folder_users_[folder_of_[i]] == kSeveral;
-    }
-  }
-
-  std::vector<FileFacts> facts;
-  double events = 0;
-  int rank_count = 0;
-  std::string source;
-  std::vector<std::string> left_out;
-  model::MemoryUse in_memory;
-
- private:
-  static constexpr int kNoRank = -1, kSeveral = -2;
-
-  void use(std::size_t number) {
-    if (number >= users_.size()) return;
-    for (int* user : {&users_[number], &folder_users_[folder_of_[number]]}) {
-      if (*user != rank_) *user = *user == kNoRank ? rank_ : kSeveral;
-    }
-  }
-
-  int rank_ = 0;
-  std::vector<int> users_;  // of each file
-  std::map<std::string, std::uint32_t> folders_;
-  std::vector<std::uint32_t> folder_of_;
-  std::vector<int> folder_users_;
-};
 
 // Accesses that are alike, each once.
 class AccessList {
@@ -187,7 +89,7 @@ class StepSink final : public model::ScheduleSink {
     program_.threads.push_back(
         {.rank = thread.rank, .recorder_ns = thread.recorder_ns, .steps = {}});
     recorded_end_ns_ = 0;
-    done_since_pause_.reset();
+    pauses_ = {};
     return {};
   }
 
@@ -196,13 +98,7 @@ class StepSink final : public model::ScheduleSink {
     found = accesses_.of(event);
     if (event.step == model::Step::kPreopened) return {};
     const bool is_delay = event.step == model::Step::kDelay;
-    const std::int64_t goes_on_ns = is_delay ? event.end_ns : event.start_ns;
-    if (goes_on_ns - recorded_end_ns_ >= kLeastPauseNs) done_since_pause_.reset();
-    for (Access& access : found) {
-      const auto operation = static_cast<std::size_t>(access.operation);
-      access.is_paused = !done_since_pause_[operation];
-      done_since_pause_.set(operation);
-    }
+    pauses_.mark(event, found);
     StepDetail detail{.first_wait = static_cast<std::uint32_t>(program_.waits.size()),
                       .is_delay = is_delay,
                       .before_ns = recorded_end_ns_,
@@ -270,15 +166,12 @@ class StepSink final : public model::ScheduleSink {
     }
   }
 
-  // Far longer than calls need that do not wait for storage: something else was done.
-  static constexpr std::int64_t kLeastPauseNs = 100'000;
-
   Program& program_;
   CallAccesses accesses_;
   AccessList list_;
   int rank_ = -1;
   std::int64_t recorded_end_ns_ = 0;  // of the thread's steps
-  std::bitset<32> done_since_pause_;  // by operation, of the thread
+  Pauses pauses_;                     // of the thread
   std::vector<Access> found_;         // of the event
 };
 
@@ -319,7 +212,7 @@ class CountSink final : public model::ScheduleSink {
   ScheduleSink* loop(const model::PassedLoop& passed, Complaint&) override {
     double events = 0;
     model::forEachLine(passed.loop, [&events](const LoopLine&, const LoopPath& path) {
-      events += eventsOf(path);
+      events += static_cast<double>(model::passesOf(path).value_or(INT64_MAX));
     });
     if (events <= left_events_) {
       left_events_ -= events;
@@ -490,20 +383,20 @@ class CountSink final : public model::ScheduleSink {
 }  // namespace
 
 base::Result<Program> readProgram(const std::filesystem::path& schedule, double most_steps) {
-  Survey survey;
+  ScheduleSurvey survey;
   if (const auto read = model::readSchedule(schedule, survey); !read) return read.failure();
-  survey.finish();
+  const ScheduleFacts facts = survey.take();
   Program program;
-  program.rank_count = survey.rank_count;
-  program.events = survey.events;
-  program.source = survey.source;
-  for (const std::string& words : survey.left_out) {
+  program.rank_count = facts.rank_count;
+  program.events = facts.events;
+  program.source = facts.source;
+  for (const std::string& words : facts.left_out) {
     program.notes.push_back("not in the schedule, nor in the estimate: " + base::printable(words));
   }
-  if (survey.in_memory.files > 0) {
+  if (facts.in_memory.files > 0) {
     program.notes.push_back(fmt::format(
         "not in the estimate: {} in the memory of nodes, to and from which {} bytes were moved",
-        base::counted(survey.in_memory.files, "file", "files"), survey.in_memory.bytes));
+        base::counted(facts.in_memory.files, "file", "files"), facts.in_memory.bytes));
   }
   const auto take = [&](auto&& sink) -> base::Result<void> {
     if (auto read = model::readSchedule(schedule, sink); !read) return read;
@@ -512,10 +405,9 @@ base::Result<Program> readProgram(const std::filesystem::path& schedule, double 
   };
   // Thousands of ranks share what one may take.
   constexpr double kMostWrittenOut = 100'000;
-  const double most_events = std::min(kMostWrittenOut, most_steps / std::max(survey.rank_count, 1));
-  const auto taken = survey.events > most_steps
-                         ? take(CountSink(program, survey.facts, most_events))
-                         : take(StepSink(program, survey.facts));
+  const double most_events = std::min(kMostWrittenOut, most_steps / std::max(facts.rank_count, 1));
+  const auto taken = facts.events > most_steps ? take(CountSink(program, facts.files, most_events))
+                                               : take(StepSink(program, facts.files));
   if (!taken) return taken.failure();
   return program;
 }
