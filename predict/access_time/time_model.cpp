@@ -207,8 +207,8 @@ std::vector<double> byErrorClasses(const Samples& train, const Samples& test) {
   const auto residual = [&linear](const Sample& sample) {
     return sample.seconds - linear.seconds(sample.access);
   };
-  std::vector<double> residuals;
-  for (const Sample& sample : train) residuals.push_back(residual(sample));
+  WeightedValues residuals;
+  for (const Sample& sample : train) residuals.push_back({.value = residual(sample)});
   const std::vector<double> centres = centresOf(residuals, kClasses);
   const auto inputsOf = [&](const Samples& samples) {
     std::vector<double> inputs;
@@ -282,28 +282,31 @@ std::vector<double> averagesBefore(const Samples& samples) {
   return result;
 }
 
-std::vector<double> centresOf(std::vector<double> values, std::size_t count) {
+std::vector<double> centresOf(WeightedValues values, std::size_t count) {
   constexpr int kMostSteps = 100;
-  std::ranges::sort(values);
+  std::ranges::sort(values, {}, &WeightedValue::value);
   // They begin evenly between the least and the most: most values lie close to each other, and
   // clusters that begin among these never come to the few that took long.
+  const double least = values.front().value, most = values.back().value;
   std::vector<double> centres;
   for (std::size_t i = 0; i < count; ++i) {
     const double part = (static_cast<double>(i) + 0.5) / static_cast<double>(count);
-    centres.push_back(values.front() + part * (values.back() - values.front()));
+    centres.push_back(least + part * (most - least));
   }
   for (int step = 0; step < kMostSteps; ++step) {
     std::vector<double> moved;
-    auto from = values.begin();
+    auto value = values.begin();
     for (std::size_t i = 0; i < centres.size(); ++i) {
-      const auto to = i + 1 < centres.size()
-                          ? std::upper_bound(from, values.end(), (centres[i] + centres[i + 1]) / 2)
-                          : values.end();
-      // A cluster that has lost all of its values ends.
-      if (from != to) {
-        moved.push_back(std::accumulate(from, to, 0.0) / static_cast<double>(to - from));
+      const bool is_last = i + 1 == centres.size();
+      double sum = 0, weight = 0;
+      for (;
+           value != values.end() && (is_last || value->value <= (centres[i] + centres[i + 1]) / 2);
+           ++value) {
+        sum += value->weight * value->value;
+        weight += value->weight;
       }
-      from = to;
+      // A cluster that has lost all of its values ends.
+      if (weight > 0) moved.push_back(sum / weight);
     }
     if (moved == centres) break;
     centres = std::move(moved);

@@ -49,7 +49,13 @@ std::vector<double> timesBy(ModelKind kind, const Samples& train, const Samples&
 // time.
 std::vector<double> averagesBefore(const Samples& samples);
 
+struct WeightedValue {
+  double value = 0;
+  double weight = 1;
+};
+using WeightedValues = std::vector<WeightedValue>;
+
 // The clusters (k-means) of values: their centres, ascending, at most `count`.
-std::vector<double> centresOf(std::vector<double> values, std::size_t count);
+std::vector<double> centresOf(WeightedValues values, std::size_t count);
 
 }  // namespace omnio::access_time

@@ -116,9 +116,9 @@ TEST(AveragesBefore, DoNotReachIntoAnotherCellOrRound) {
 }
 
 TEST(CentresOf, AreTheMeansOfWhatLiesTogether) {
-  const std::vector<double> centres = centresOf({0, 1, 2, 100, 101, 50}, 3);
+  const std::vector<double> centres = centresOf({{0}, {1}, {2}, {100}, {101}, {50}}, 3);
   EXPECT_EQ(centres, (std::vector<double>{1, 50, 100.5}));
-  EXPECT_EQ(centresOf({5, 5, 5}, 10), (std::vector<double>{5}));
+  EXPECT_EQ(centresOf({{5}, {5, 2}}, 10), (std::vector<double>{5}));
 }
 
 // Where one class of accesses visits a device and one does not, the class says which one it was.
