@@ -1,5 +1,4 @@
-// One subject, five pictures: scales, axes, colours and legends are shared, then each picture in
-// the order of figuresOf().
+// One subject, five pictures, in the order of figuresOf().
 #include "report/figures.hpp"
 
 #include <fmt/format.h>
@@ -15,25 +14,12 @@
 #include <string_view>
 #include <utility>
 
+#include "report/axes.hpp"
 #include "report/svg.hpp"
 
 namespace omnio::report {
 namespace {
 
-// In units of 0.25 mm, as of Svg.
-constexpr double kWidth = 640;
-constexpr double kRight = 16;
-constexpr double kBottom = 44;  // ticks, their labels and the title of the axis
-constexpr double kTickLength = 4;
-constexpr double kLineHeight = 17;
-
-constexpr std::string_view kText = "#1c2128";
-constexpr std::string_view kQuiet = "#57606a";
-constexpr std::string_view kGrid = "#dfe3e8";
-constexpr std::string_view kRead = "#0072b2";
-constexpr std::string_view kWrite = "#d55e00";
-constexpr std::string_view kMetadata = "#009e73";
-constexpr std::string_view kSync = "#cc79a7";
 constexpr std::string_view kSeveral = "url(#several)";
 constexpr std::string_view kUnranked = "#8a9099";
 
@@ -62,161 +48,11 @@ std::string rampColour(double part) {
   return colour;
 }
 
-// ------------------------------------------------------------------ numbers
-
-struct Unit {
-  double size;
-  std::string_view name;
-};
-constexpr Unit kByteUnits[] = {{0x1p60, "EiB"}, {0x1p50, "PiB"}, {0x1p40, "TiB"}, {0x1p30, "GiB"},
-                               {0x1p20, "MiB"}, {0x1p10, "KiB"}, {1, "B"}};
-constexpr Unit kTimeUnits[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}};
-
-template <std::size_t N>
-const Unit& unitFor(const Unit (&units)[N], double most) {
-  for (const Unit& unit : units) {
-    if (most >= unit.size) return unit;
-  }
-  return units[N - 1];
-}
-
-// "1.25", "20": as many digits as the step between ticks needs.
-std::string tickText(double value, double step) {
-  const int digits = std::clamp(static_cast<int>(std::ceil(-std::log10(step) - 1e-9)), 0, 6);
-  return fmt::format("{:.{}f}", value, digits);
-}
-
-std::string withUnit(double value, const Unit& unit) {
-  const double number = value / unit.size;
-  return number == std::floor(number) ? fmt::format("{:.0f} {}", number, unit.name)
-                                      : fmt::format("{:.3g} {}", number, unit.name);
-}
-std::string bytesText(double value) { return withUnit(value, unitFor(kByteUnits, value)); }
-std::string timeText(double ns) { return withUnit(ns, unitFor(kTimeUnits, ns)); }
-
-// The step of 1, 2 or 5 times a power of ten that makes at most so many parts.
-double niceStep(double span, double most_parts) {
-  const double least = span / most_parts;
-  const double power = std::pow(10, std::floor(std::log10(least)));
-  for (const double factor : {1.0, 2.0, 5.0}) {
-    if (factor * power >= least * (1 - 1e-9)) return factor * power;
-  }
-  return 10 * power;
-}
-
-// ------------------------------------------------------------------ axes
-
-// Where values are on the paper.
-struct Scale {
-  double low = 0;
-  double high = 1;
-  double at_low = 0;
-  double at_high = 1;
-
-  double at(double value) const {
-    return at_low + (value - low) / (high - low) * (at_high - at_low);
-  }
-};
-
-struct Frame {
-  double left = 0;
-  double top = 0;
-  double width = 0;
-  double height = 0;
-
-  double right() const { return left + width; }
-  double bottom() const { return top + height; }
-};
-
-struct Tick {
-  double value = 0;
-  std::string text;
-};
-
-std::vector<Tick> niceTicks(double low, double high, double most_parts) {
-  std::vector<Tick> ticks;
-  const double step = niceStep(high - low, most_parts);
-  if (!(step > 0)) return ticks;
-  // The sum with 0 makes 0 of -0.
-  const double first = std::ceil(low / step - 1e-9) + 0.0;
-  const double count = std::floor((high - first * step) / step + 1e-6);
-  for (double i = 0; i <= count && i <= 4 * most_parts; ++i) {
-    const double value = (first + i) * step;
-    ticks.push_back({value, tickText(value, step)});
-  }
-  return ticks;
-}
-
-double widest(const std::vector<Tick>& ticks) {
-  double width = 0;
-  for (const Tick& tick : ticks) width = std::max(width, textWidth(tick.text));
-  return width;
-}
-
-void drawFrame(Svg& svg, const Frame& frame) {
-  svg.add("rect", {{"x", svgNumber(frame.left)},
-                   {"y", svgNumber(frame.top)},
-                   {"width", svgNumber(frame.width)},
-                   {"height", svgNumber(frame.height)},
-                   {"fill", "none"},
-                   {"stroke", std::string(kText)}});
-}
-
-void drawGrid(Svg& svg, const Frame& frame, const Scale& y, const std::vector<Tick>& ticks) {
-  for (const Tick& tick : ticks) {
-    const double at = y.at(tick.value);
-    if (at > frame.top + 1 && at < frame.bottom() - 1) {
-      svg.line(frame.left, at, frame.right(), at, kGrid);
-    }
-  }
-}
-
-// The title is at `title_x`; empty: it has none of its own.
-void drawYAxis(Svg& svg, const Frame& frame, const Scale& y, const std::vector<Tick>& ticks,
-               std::string_view title) {
-  for (const Tick& tick : ticks) {
-    const double at = y.at(tick.value);
-    svg.line(frame.left - kTickLength, at, frame.left, at, kText);
-    svg.text(frame.left - kTickLength - 3, at + 4.5, tick.text, Anchor::kEnd);
-  }
-  if (!title.empty()) svg.verticalText(14, frame.top + frame.height / 2, title);
-}
-
-// The labels of every so many ticks, so that none touches the next one.
-std::size_t labelledEach(const Scale& x, const std::vector<Tick>& ticks) {
-  constexpr double kGap = 8;
-  for (std::size_t each = 1;; ++each) {
-    bool fits = true;
-    for (std::size_t i = each; i < ticks.size(); i += each) {
-      const double room = x.at(ticks[i].value) - x.at(ticks[i - each].value);
-      const double half_widths = (textWidth(ticks[i].text) + textWidth(ticks[i - each].text)) / 2;
-      fits = fits && room >= half_widths + kGap;
-    }
-    if (fits) return each;
-  }
-}
-
-void drawXAxis(Svg& svg, const Frame& frame, const Scale& x, const std::vector<Tick>& ticks,
-               std::string_view title) {
-  const std::size_t each = labelledEach(x, ticks);
-  for (std::size_t i = 0; i < ticks.size(); ++i) {
-    const double at = x.at(ticks[i].value);
-    svg.line(at, frame.bottom(), at, frame.bottom() + kTickLength, kText);
-    if (i % each != 0) continue;
-    const double half = textWidth(ticks[i].text) / 2;
-    svg.text(std::min(at, kWidth - half - 1), frame.bottom() + kTickLength + 13, ticks[i].text,
-             Anchor::kMiddle);
-  }
-  svg.text(frame.left + frame.width / 2, frame.bottom() + kTickLength + 31, title, Anchor::kMiddle);
-}
-
-double leftOf(const std::vector<Tick>& ticks) { return 24 + widest(ticks) + kTickLength + 3; }
-
 // The time that pictures show: the run, or the window of it that was chosen.
 struct Times {
   double from_ns = 0;
   double to_ns = 1;
-  Unit unit{1, "ns"};
+  AxisUnit unit{1, "ns"};
   std::string title;
 
   explicit Times(const PageData& data) {
@@ -315,7 +151,7 @@ Figure bandwidthFigure(const PageData& data) {
   for (const BandwidthLine& line : lines) most = std::max(most, std::ranges::max(*line.bytes));
   const double seconds = static_cast<double>(activity.binNs()) / 1e9;
   const double peak = static_cast<double>(most) / seconds;
-  const Unit unit = unitFor(kByteUnits, peak);
+  const AxisUnit unit = unitFor(kByteUnits, peak);
   constexpr double kMostParts = 6;
   const double step = niceStep(peak / unit.size, kMostParts);
   const double high = std::ceil(peak / unit.size / step) * step;
@@ -702,7 +538,7 @@ Figure offsetFigure(const PageData& data, const FileOffsets& file, std::string n
   }
   const double most = static_cast<double>(std::max<std::size_t>(plane.rows(), 1)) *
                       static_cast<double>(plane.rowBytes());
-  const Unit unit = unitFor(kByteUnits, most);
+  const AxisUnit unit = unitFor(kByteUnits, most);
   const std::vector<Tick> ticks = niceTicks(0, most / unit.size, panels.size() > 1 ? 4 : 5);
   const std::string first = fmt::format("{}", users.first - kFirstUser + (has_ranks ? 0 : 1));
   const std::string last = fmt::format("{}", users.last - kFirstUser + (has_ranks ? 0 : 1));
@@ -790,8 +626,8 @@ std::string grouped(std::uint64_t number) {
 
 // "300k", "2M": short, so that the axes of panels with different ranges are alike.
 std::string countText(double number) {
-  constexpr Unit kUnits[] = {{1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}};
-  const Unit& unit = unitFor(kUnits, number);
+  constexpr AxisUnit kUnits[] = {{1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}};
+  const AxisUnit& unit = unitFor(kUnits, number);
   return fmt::format("{:.3g}{}", number / unit.size, unit.name);
 }
 
