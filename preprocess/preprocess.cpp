@@ -291,6 +291,7 @@ base::Result<Summary> passSchedule(const tracefile::Trace& trace,
       settings.order == model::Order::kAll ? breakCircles(analysis, communication.order) : 0;
 
   Summary summary;
+  summary.begin_ns = analysis.firstStart();
   summary.mpi_events = communication.events;
   summary.mpi_unmatched = communication.unmatched;
   summary.early = communication.early;

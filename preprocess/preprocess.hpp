@@ -61,6 +61,7 @@ struct Settings {
 };
 
 struct Summary {
+  std::int64_t begin_ns = 0;  // time 0 of the schedule, as the trace has it
   int ranks = 0;
   std::size_t threads = 0;
   std::size_t files = 0;

@@ -540,6 +540,12 @@ std::string jsonOf(const tracefile::Trace& trace, const PageData& data) {
     json.key("advice");
     putFindings(json, data.advice);
     json.put("advice_missing", data.no_advice);
+    json.key("paths");
+    if (data.put_paths) {
+      data.put_paths(json);
+    } else {
+      json.null();
+    }
     putActivity(json, data.activity);
     putOffsets(json, data);
     putCalls(json, data.by_call);

@@ -3,9 +3,11 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "core/base/json_writer.hpp"
 #include "core/model/phase_model.hpp"
 #include "core/tracefile/trace.hpp"
 #include "report/activity.hpp"
@@ -45,6 +47,9 @@ struct PageData {
   std::string no_advice;  // a sentence where it was not looked for
   // Who came late behind the longest wait (statistics/lateness.hpp).
   std::vector<std::string> lateness;
+  // Writes the paths of accesses (docs/commands/advise.md), an object; none: they were not asked
+  // for.
+  std::function<void(base::JsonWriter&)> put_paths;
   Activity activity;
   model::PhaseModel phases;
   std::string no_phases;  // a sentence where `phases` was not made

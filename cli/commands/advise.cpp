@@ -2,13 +2,16 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/call_selection.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
 #include "cli/progress_line.hpp"
+#include "cli/slow_paths.hpp"
 #include "core/base/json_writer.hpp"
 #include "core/base/printable.hpp"
 #include "core/tracefile/completeness.hpp"
@@ -23,6 +26,7 @@ namespace {
 struct AdviseOptions {
   TraceSelection selection;
   std::string settings;
+  std::string calibration;
   bool json = false;
 };
 
@@ -46,14 +50,25 @@ int runAdvise(const AdviseOptions& options) {
   }
   const std::vector<report::Finding> findings = report::adviceOn(input, settings);
   const tracefile::Wholeness& wholeness = input.by_file.wholeness;
+  std::optional<access_time::SlowPaths> paths;
+  if (!options.calibration.empty()) {
+    auto found = slowPathsOf(*trace, wholeness, options.calibration);
+    if (!found) return fail(found.failure());
+    paths = std::move(*found);
+  }
   sayWhatIsMissing(options.selection.trace, wholeness);
-  if (!options.json) return printAll(report::textOf(findings));
+  if (!options.json) {
+    return printAll(report::textOf(findings) + (paths ? '\n' + access_time::textOf(*paths) : ""));
+  }
   return printJson(
       base::jsonDocument("omnio-advice", 1, {.indent = 2, .decimals = 6}, [&](auto& json) {
         json.put("trace", base::printable(options.selection.trace));
         json.put("whole", wholeness.whole);
         json.key("findings");
         report::putFindings(json, findings);
+        if (!paths) return;
+        json.key("paths");
+        access_time::putSlowPaths(json, *paths);
       }));
 }
 
@@ -66,6 +81,12 @@ void addAdviseCommand(base::Command program) {
   options->selection.addTrace(command);
   command.option("--settings", options->settings, "The thresholds (configs/advice.toml)")
       .typeName("FILE");
+  command
+      .option(
+          "--calibration", options->calibration,
+          "Sets each access beside this calibration of its target (omnio calibrate): which took "
+          "a slow path")
+      .typeName("CALIBRATION");
   command.flag("--json", options->json, "A JSON document instead of text");
   command.callback([options] { return runAdvise(*options); });
 }

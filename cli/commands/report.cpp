@@ -15,6 +15,7 @@
 #include "cli/output.hpp"
 #include "cli/page_file.hpp"
 #include "cli/progress_line.hpp"
+#include "cli/slow_paths.hpp"
 #include "core/base/document_file.hpp"
 #include "core/base/printable.hpp"
 #include "core/tracefile/completeness.hpp"
@@ -36,6 +37,7 @@ struct ReportOptions {
   std::string figures;
   std::string phases = "auto";
   std::string settings;
+  std::string calibration;
 };
 
 bool isChosen(const stats::Selection& selection) {
@@ -113,6 +115,12 @@ int runReport(const ReportOptions& options) {
   }
   if (!trace) return fail(trace.failure());
   const stats::Selection selection = options.selection.chosen();
+  if (!options.calibration.empty() && isChosen(selection)) {
+    return fail({base::Code::kInvalid,
+                 "--calibration: paths of accesses are of whole runs, and not of the calls that "
+                 "--rank, --thread, --path and --window choose"},
+                kWrongUsage);
+  }
   report::ActivityReader activity(*trace, selection);
   base::Result<std::vector<stats::Report>> reports =
       stats::makeReports(*trace, {stats::By::kFile, stats::By::kCall, stats::By::kRank}, selection,
@@ -127,6 +135,13 @@ int runReport(const ReportOptions& options) {
   data.activity = activity.take(report::readOffsets(*trace, selection, data.by_file));
   if (const auto& waits = data.by_file.waits) {
     data.lateness = stats::sentencesOf(stats::latenessOf(*trace, *waits));
+  }
+  if (!options.calibration.empty()) {
+    auto paths = slowPathsOf(*trace, data.by_file.wholeness, options.calibration);
+    if (!paths) return fail(paths.failure());
+    data.put_paths = [found = std::move(*paths)](base::JsonWriter& json) {
+      access_time::putSlowPaths(json, found);
+    };
   }
   findAdvice(settings, data);
   findPhases(options, *trace, data);
@@ -169,6 +184,11 @@ void addReportCommand(base::Command program) {
   command
       .option("--settings", options->settings, "The thresholds of the advice (configs/advice.toml)")
       .typeName("FILE");
+  command
+      .option("--calibration", options->calibration,
+              "Adds the paths that accesses took, beside this calibration of their target (omnio "
+              "calibrate)")
+      .typeName("CALIBRATION");
   command.callback([options] { return runReport(*options); });
 }
 

@@ -230,8 +230,8 @@ std::vector<std::pair<std::string, double>> SlowPathFinder::secondsByFile() cons
 }
 
 base::Result<SlowPaths> SlowPathFinder::found(const predict::Calibration& calibration,
-                                              const std::string& name,
-                                              const std::string& subject) const {
+                                              const std::string& name, const std::string& subject,
+                                              std::int64_t begin_ns) const {
   const MovedBytes moved = second_->moved();
   const std::string mismatch = mismatchOf(calibration, name, subject,
                                           {.bytes = moved.by_calls,
@@ -241,7 +241,8 @@ base::Result<SlowPaths> SlowPathFinder::found(const predict::Calibration& calibr
   if (!mismatch.empty()) return base::Failure{base::Code::kInvalid, mismatch};
   SlowPaths result{.calibration = name,
                    .target = targetOf(calibration),
-                   .run_s = static_cast<double>(first_->run_ns) * kNs,
+                   .from_s = static_cast<double>(begin_ns) * kNs,
+                   .to_s = static_cast<double>(begin_ns + first_->run_ns) * kNs,
                    .io_s = second_->io_s,
                    .compared_s = second_->compared_s,
                    .inside_s = second_->inside_s,
@@ -306,9 +307,9 @@ std::string wordsOf(const AccessClass::Parts& parts) {
   return words;
 }
 
-// "0.0 .. 9.8 s, most in 4.0 .. 4.2 s (31 %)"
+// "0.000000 .. 9.812500 s, most in 4.000000 .. 4.156250 s (31 %)"
 std::string timesOf(const SlowPaths& paths, const AccessClass& of) {
-  const double step_s = paths.run_s / static_cast<double>(AccessClass::kTimes);
+  const double step_s = (paths.to_s - paths.from_s) / static_cast<double>(AccessClass::kTimes);
   std::size_t first = AccessClass::kTimes, last = 0, most = 0;
   for (std::size_t i = 0; i < AccessClass::kTimes; ++i) {
     if (of.when[i] <= 0) continue;
@@ -316,8 +317,10 @@ std::string timesOf(const SlowPaths& paths, const AccessClass& of) {
     last = i;
     if (of.when[i] > of.when[most]) most = i;
   }
-  const auto seconds = [step_s](std::size_t i) { return step_s * static_cast<double>(i); };
-  return fmt::format("{:.3f} .. {:.3f} s, most in {:.3f} .. {:.3f} s ({:.0f} %)", seconds(first),
+  const auto seconds = [&](std::size_t i) {
+    return paths.from_s + step_s * static_cast<double>(i);
+  };
+  return fmt::format("{:.6f} .. {:.6f} s, most in {:.6f} .. {:.6f} s ({:.0f} %)", seconds(first),
                      seconds(last + 1), seconds(most), seconds(most + 1), 100 * of.when[most]);
 }
 
@@ -358,7 +361,8 @@ void putSlowPaths(base::JsonWriter& json, const SlowPaths& paths) {
   json.object([&] {
     json.put("calibration", paths.calibration);
     json.put("target", base::printable(paths.target));
-    json.put("run_s", paths.run_s);
+    json.put("from_s", paths.from_s);
+    json.put("to_s", paths.to_s);
     json.put("accesses", paths.accesses);
     json.put("io_s", paths.io_s);
     json.put("compared_s", paths.compared_s);

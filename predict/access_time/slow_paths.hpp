@@ -38,7 +38,7 @@ struct AccessClass {
   // With the part of its accesses that each has; most first, and at most three of a kind.
   using Parts = std::vector<std::pair<std::string, double>>;
   Parts operations, files, ranks;
-  // The part of its accesses that began in each of so many equal parts of the run.
+  // The part of its accesses that began in each of so many equal parts of SlowPaths' time.
   static constexpr std::size_t kTimes = 64;
   std::array<double, kTimes> when{};
 };
@@ -46,7 +46,8 @@ struct AccessClass {
 struct SlowPaths {
   std::string calibration;  // the name of its document
   std::string target;       // "/scratch (ext4) on node1, cached"
-  double run_s = 0;
+  double from_s = 0;        // since the start of the run: when its I/O began and ended
+  double to_s = 0;
   std::uint64_t accesses = 0;        // that are compared
   double io_s = 0;                   // of all calls that access storage
   double compared_s = 0;             // of it, of those that are compared
@@ -69,9 +70,9 @@ class SlowPathFinder {
 
   // When it was passed to both. Fails with one sentence where the calibration cannot be set beside
   // the run `subject`: of another cache state than its calls use, or without reads or writes where
-  // it has some.
+  // it has some. `begin_ns`: time 0 of the schedule, since the start of the run.
   base::Result<SlowPaths> found(const predict::Calibration& calibration, const std::string& name,
-                                const std::string& subject) const;
+                                const std::string& subject, std::int64_t begin_ns = 0) const;
   // The I/O time of each file, by its recorded path.
   std::vector<std::pair<std::string, double>> secondsByFile() const;
 

@@ -2637,6 +2637,143 @@
     );
   }
 
+  // ---------------------------------------------------------------- paths of accesses
+
+  // Each line is the part of the accesses of a class that had begun by then: what came together is a
+  // step, what came evenly is a straight line.
+  function pathsChart(paths, classes) {
+    const step = ((paths.to_s - paths.from_s) * 1e9) / classes[0].when.length;
+    const begin = (at) => paths.from_s * 1e9 + at * step;
+    const rows = classes[0].when.map((_, at) => ({
+      from: begin(at),
+      to: begin(at + 1),
+      ...Object.fromEntries(classes.map(({ name, when }) => [name, when[at]])),
+    }));
+    const chart = {
+      name: "paths",
+      isOverTime: true,
+      height: () => 220,
+      label: () =>
+        "Line chart of the part of the accesses of each class that had begun over the run. " +
+        classes
+          .map(({ name, when }) => {
+            const most = largest(when);
+            return `${name}: most, ${percent(most)}, near ${timeOnAxis(begin(when.indexOf(most)), timeView.end)}.`;
+          })
+          .join(" "),
+      tip: (ns) => {
+        const row = rows.find(({ from, to }) => ns >= from && ns < to);
+        return (
+          row &&
+          tipNode(
+            `${timeOnAxis(row.from, step, true)} to ${timeOnAxis(row.to, step, true)}`,
+            classes.map(({ name, kind }) => [name, percent(row[name]), kind]),
+          )
+        );
+      },
+      option: () => ({
+        tooltip: { show: false },
+        grid: timeGrid(chart),
+        xAxis: timeAxis(),
+        dataZoom: zoomOption(),
+        yAxis: valueAxis(percent, { min: 0, max: 1, interval: 0.25 }),
+        series: classes.map(({ name, kind, when }, at) => ({
+          type: "line",
+          name,
+          symbol: "none",
+          silent: true,
+          lineStyle: { width: 1.5, color: theme[kind], type: ["solid", "dashed", "dotted"][at % 3] },
+          itemStyle: { color: theme[kind] },
+          data: [0, ...when].map((_, bin) => [begin(bin), sum(when.slice(0, bin))]),
+        })),
+      }),
+    };
+    const twin = () =>
+      twinTable(
+        "Accesses of each class over time",
+        [
+          numberColumn("from", "From", (ns) => timeOnAxis(ns, timeView.span / 10, true)),
+          numberColumn("to", "To", (ns) => timeOnAxis(ns, timeView.span / 10, true)),
+          ...classes.map(({ name }) => numberColumn(name, name, percent)),
+        ],
+        rows,
+      );
+    return figure(
+      chart,
+      twin,
+      element(
+        "div",
+        { class: "controls" },
+        legend(classes.map(({ name, kind }) => [kind, name])),
+        zoomButtons(false),
+      ),
+    );
+  }
+
+  function pathsSection(report) {
+    const { paths } = report;
+    const id = "paths";
+    const title = "Paths of accesses";
+    if (!paths.classes.length) return section(id, title, "", empty("No access can be compared."));
+    const classes = paths.classes.map((one, at) => ({
+      ...one,
+      name: `Class ${at + 1}`,
+      kind: KINDS[at % KINDS.length],
+    }));
+    const times = (factor) => `${Number(factor.toPrecision(3))}`;
+    const parts = (list, show = (name) => name) =>
+      list.flatMap(({ name, share }, at) => [
+        at > 0 ? ", " : "",
+        show(name),
+        `${NO_BREAK}(${percent(share)})`,
+      ]);
+    const about = ({ name, operations, files, ranks }) =>
+      element(
+        "li",
+        {},
+        `${name}: `,
+        ...parts(operations),
+        "; files ",
+        ...parts(files, pathNode),
+        `; ${report.summary.ranks > 0 ? "ranks" : "processes"} `,
+        ...parts(ranks),
+      );
+    return section(
+      id,
+      title,
+      `Each access beside the model of its kind, learnt from ${paths.calibration} (${paths.target}). ` +
+        "Accesses whose times differ from the model by about the same factor are one class: they went " +
+        `the same way through the storage. ${paths.note} ` +
+        `${counted(paths.accesses, "access", "accesses")} with ` +
+        `${percent(paths.compared_s / paths.io_s)} of the I/O time of all ranks are compared.`,
+      plainTable(
+        title,
+        [
+          textColumn("name", "Class"),
+          numberColumn("accesses", "Accesses"),
+          numberColumn("share", "Share", percent),
+          numberColumn("time_s", "Time", (seconds) => duration(seconds * 1e9)),
+          numberColumn("io_share", "Of the I/O time", percent),
+          numberColumn("median_factor", "Measured / predicted", times),
+          numberColumn("median_bytes", "Typical size", (size) => (size > 0 ? bytes(size) : "-")),
+        ],
+        classes.map((one) => ({
+          ...one,
+          share: one.accesses / paths.accesses,
+          io_share: one.time_s / paths.io_s,
+        })),
+      ),
+      element("ul", {}, ...classes.map(about)),
+      element(
+        "div",
+        { class: "part" },
+        element("h3", {}, "When they began"),
+        element("p", { class: "lead" }, "The part of each class that had begun by then."),
+        pathsChart(paths, classes),
+      ),
+    );
+  }
+
   function showEnd(report) {
     document
       .getElementById("end")
@@ -2655,6 +2792,7 @@
 
   const SECTIONS = [
     adviceSection,
+    pathsSection,
     bandwidthSection,
     activitySection,
     offsetSection,
@@ -2726,7 +2864,9 @@
     );
     showBanner(report);
     showTitle(report);
-    return SECTIONS.map((make) => make(report));
+    return SECTIONS.filter((make) => make !== pathsSection || report.paths).map((make) =>
+      make(report),
+    );
   }
 
   function start(report) {
