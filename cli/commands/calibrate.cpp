@@ -11,7 +11,9 @@
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
+#include "cli/access_time_plot.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
 #include "cli/progress_line.hpp"
@@ -20,7 +22,8 @@
 #include "core/base/printable.hpp"
 #include "core/base/threads.hpp"
 #include "core/wire/settings.hpp"
-#include "predict/calibration/overview_text.hpp"
+#include "predict/access_time/access_times.hpp"
+#include "predict/calibration/overview.hpp"
 
 namespace omnio::cli {
 namespace {
@@ -34,8 +37,10 @@ struct CalibrateOptions {
   std::uint64_t processes = base::usableProcessors();
   std::uint64_t accesses = 1000;
   std::uint64_t seed = 1;
+  std::string plot;
   bool resume = false;
   bool force = false;
+  bool json = false;
 };
 
 // "90s", "10m", "2h"; a number alone is seconds.
@@ -150,7 +155,14 @@ int runCalibrate(const CalibrateOptions& options) {
                              "--largest helps",
                              base::printable(options.target))});
   }
-  return printAll(predict::overviewText(done.calibration));
+  std::vector<access_time::ModelErrors> errors;
+  if (!options.plot.empty()) {
+    errors = access_time::errorsOfAll(done.calibration);
+    const auto written = writeAccessTimePlot(options.plot, done.calibration, errors);
+    if (!written) return fail(written.failure());
+  }
+  return options.json ? printJson(access_time::accessTimesJson(done.calibration, output, errors))
+                      : printAll(predict::overviewText(done.calibration));
 }
 
 }  // namespace
@@ -201,6 +213,11 @@ void addCalibrateCommand(base::Command program) {
   command.flag("--resume", options->resume,
                "Goes on with the calibration where it exists; the budget is that of all sessions");
   command.flag("--force", options->force, "Replaces the calibration where it exists");
+  command
+      .option("--plot", options->plot,
+              "Draws access times by size, and what the models predict (SVG)")
+      .typeName("FILE.svg");
+  command.flag("--json", options->json, "A JSON document instead of tables");
   command.callback([options] {
     if (options->resume && options->force) {
       return fail({base::Code::kInvalid, "--resume and --force: one of them at a time"},

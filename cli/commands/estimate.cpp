@@ -8,14 +8,17 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "cli/access_time_plot.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
 #include "core/base/printable.hpp"
 #include "core/model/phase_model.hpp"
 #include "core/tracefile/trace.hpp"
 #include "predict/access_time/estimate.hpp"
+#include "predict/calibration/overview.hpp"
 #include "statistics/report.hpp"
 
 namespace omnio::cli {
@@ -35,6 +38,7 @@ struct EstimateOptions {
   std::string cache;
   std::string time_model;
   bool models = false;
+  std::string plot;
 };
 
 // The I/O time of a run that is given beside a calibration: the trace of a replay or of a run of
@@ -61,11 +65,21 @@ base::Result<access_time::Beside> besideOf(const EstimateOptions& options, const
 
 int runByCalibration(const EstimateOptions& options) {
   std::string models;
+  std::vector<access_time::ModelErrors> errors;
   if (options.models) {
     const auto calibration = predict::readCalibration(options.calibration);
     if (!calibration) return fail(calibration.failure());
-    models = access_time::textOf(access_time::errorsOfAll(*calibration)) + '\n';
-    if (options.model.empty()) return printAll(models);
+    errors = access_time::errorsOfAll(*calibration);
+    if (!options.plot.empty()) {
+      const auto written = writeAccessTimePlot(options.plot, *calibration, errors);
+      if (!written) return fail(written.failure());
+    }
+    models = access_time::textOf(errors) + '\n' + predict::tablesText(*calibration) + '\n';
+    if (options.model.empty()) {
+      return options.json ? printJson(access_time::accessTimesJson(
+                                *calibration, base::printable(options.calibration), errors))
+                          : printAll(models);
+    }
   }
   if (options.model.empty()) base::refuseMissing("MODEL");
   access_time::EstimateRequest request{.subject = options.model,
@@ -84,6 +98,7 @@ int runByCalibration(const EstimateOptions& options) {
     if (!beside) return fail(beside.failure());
     estimate->beside.push_back(std::move(*beside));
   }
+  estimate->model_errors = std::move(errors);
   if (options.json) return printJson(access_time::jsonOf(*estimate));
   return printAll(models + access_time::textOf(*estimate));
 }
@@ -94,12 +109,13 @@ std::optional<std::string> whyNotTogether(const EstimateOptions& options) {
     if (!options.cache.empty()) return "--cache: only with --calibration";
     if (!options.time_model.empty()) return "--time-model: only with --calibration";
     if (options.models) return "--models: only with --calibration";
+    if (!options.plot.empty()) return "--plot: only with --calibration and --models";
     return {};
   }
   if (options.partial) return "--partial: not with --calibration, which has all phases";
   if (options.peak_mib_s) return "--peak: not with --calibration";
   if (options.all) return "--all: not with --calibration";
-  if (options.models && options.json) return "--models: a table, and not with --json";
+  if (!options.plot.empty() && !options.models) return "--plot: only with --models";
   return {};
 }
 
@@ -152,7 +168,12 @@ void addEstimateCommand(base::Command program) {
               "The model of access times, in place of the one with the best totals")
       .oneOf({"linear", "table", "ann"});
   command.flag("--models", options->models,
-               "With --calibration: the errors of all models, as a table; MODEL may be left out");
+               "With --calibration: its quartiles and correlations, and the errors of all models; "
+               "MODEL may be left out");
+  command
+      .option("--plot", options->plot,
+              "With --models: draws access times by size, and what the models predict (SVG)")
+      .typeName("FILE.svg");
   command.flag("--partial", options->partial, "Leaves out phases without a result");
   command
       .option("--peak", options->peak_mib_s,

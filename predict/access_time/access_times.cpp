@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "core/base/text_table.hpp"
+#include "predict/calibration/overview.hpp"
 
 namespace omnio::access_time {
 
@@ -204,6 +205,16 @@ const TotalErrors& AccessTimes::errors() const {
   return std::ranges::find(models_, kind_, &std::pair<ModelKind, TotalErrors>::first)->second;
 }
 
+const CellMeans* meansOf(const ModelErrors& model, const predict::CellKey& key) {
+  const Access access{.operation = key.operation,
+                      .order = key.order,
+                      .extends = key.extends,
+                      .bytes = static_cast<double>(key.bytes)};
+  const auto found = std::ranges::find(model.cells, cellOf(access),
+                                       [](const CellMeans& means) { return cellOf(means.access); });
+  return found == model.cells.end() ? nullptr : &*found;
+}
+
 std::string targetOf(const predict::Calibration& calibration) {
   const predict::CalibratedTarget& target = calibration.target;
   return fmt::format("{} ({}) on {}, {}", target.path, target.file_system, target.host,
@@ -260,6 +271,61 @@ std::string textOf(const std::vector<ModelErrors>& errors) {
   std::string out;
   base::appendTable(out, rows, base::Align::kLeft);
   return out;
+}
+
+void putErrors(base::JsonWriter& json, std::string_view key,
+               const std::vector<ModelErrors>& errors) {
+  json.list(key, errors, [&](const ModelErrors& model) {
+    json.object([&] {
+      json.put("model", nameOf(model.kind));
+      json.put("predicts", predicts(model.kind));
+      json.put("total_error", model.totals ? std::optional(model.totals->mean()) : std::nullopt);
+      for (const auto& [order, of] :
+           {std::pair("sequential", model.sequential), std::pair("random", model.random)}) {
+        json.object(order, [&] {
+          json.put("accesses", of.accesses);
+          json.put("mae_s", of.mae_s);
+          json.put("mape_percent", of.mape);
+          json.put("mspe_percent", of.mspe);
+          json.put("rq3_percent", of.rq3);
+          json.put("pmax_percent", of.pmax);
+        });
+      }
+    });
+  });
+}
+
+std::string accessTimesJson(const predict::Calibration& calibration, const std::string& name,
+                            const std::vector<ModelErrors>& errors) {
+  return base::jsonDocument("omnio-access-times", 1, {.indent = 1, .decimals = 9}, [&](auto& json) {
+    json.put("calibration", name);
+    json.put("target", targetOf(calibration));
+    json.put("cells", calibration.cells.size());
+    json.put("cells_unreached", calibration.unreached.size());
+    json.put("rounds", calibration.rounds);
+    const auto noise = predict::noiseOf(calibration.references);
+    json.put("noise_floor_percent", noise ? std::optional(noise->floor_percent) : std::nullopt);
+    json.put("drift_percent", noise ? std::optional(noise->drift_percent) : std::nullopt);
+    predict::putTables(json, calibration);
+    json.key("sizes");
+    json.beginList();
+    for (const predict::Cell& cell : calibration.cells) {
+      if (!predict::isBasic(cell.key)) continue;
+      json.object([&] {
+        json.put("case", predict::caseName(cell.key));
+        json.put("bytes", cell.key.bytes);
+        predict::putTimes(json, cell.all);
+        json.object("predicted_s", [&] {
+          for (const ModelErrors& model : errors) {
+            const auto* const means = meansOf(model, cell.key);
+            if (means != nullptr) json.put(nameOf(model.kind), means->predicted_s);
+          }
+        });
+      });
+    }
+    json.endList();
+    putErrors(json, "models", errors);
+  });
 }
 
 }  // namespace omnio::access_time

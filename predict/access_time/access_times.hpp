@@ -5,9 +5,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "core/base/json_writer.hpp"
 #include "core/base/result.hpp"
 #include "predict/access_time/access.hpp"
 #include "predict/access_time/model_errors.hpp"
@@ -78,6 +80,9 @@ class AccessTimes {
   std::optional<predict::Noise> noise_;
 };
 
+// Of a cell that isBasic(); nullptr: it has none.
+const CellMeans* meansOf(const ModelErrors& model, const predict::CellKey& key);
+
 // "/scratch (ext4) on node1, cached"
 std::string targetOf(const predict::Calibration& calibration);
 
@@ -95,5 +100,11 @@ std::string mismatchOf(const predict::Calibration& calibration, const std::strin
 // The errors of all models, those that explain too, in the order of the paper's table.
 std::vector<ModelErrors> errorsOfAll(const predict::Calibration& calibration);
 std::string textOf(const std::vector<ModelErrors>& errors);
+void putErrors(base::JsonWriter& json, std::string_view key,
+               const std::vector<ModelErrors>& errors);
+
+// What the calibration says and how wrong the models are, as a document. `errors` may be empty.
+std::string accessTimesJson(const predict::Calibration& calibration, const std::string& name,
+                            const std::vector<ModelErrors>& errors);
 
 }  // namespace omnio::access_time

@@ -262,7 +262,8 @@ base::Result<CalibratedEstimate> estimate(const EstimateRequest& request) {
       .noise = times->noise(),
       .has_mpi_calls = program.mpi_calls > 0,
       .notes = {},
-      .beside = {}};
+      .beside = {},
+      .model_errors = {}};
   result.uncertainty = uncertaintyOf(*times, result.profile);
   for (const auto& [kind, errors] : times->models()) {
     result.total_errors.emplace_back(kind, errors.mean());
@@ -378,6 +379,7 @@ std::string jsonOf(const CalibratedEstimate& estimate) {
       });
     });
     json.put("notes", estimate.notes);
+    if (!estimate.model_errors.empty()) putErrors(json, "model_errors", estimate.model_errors);
   });
 }
 

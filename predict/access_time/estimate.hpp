@@ -56,6 +56,7 @@ struct CalibratedEstimate {
   bool has_mpi_calls = false;  // calls of MPI-IO, and not the POSIX calls below them
   std::vector<std::string> notes;
   std::vector<Beside> beside;
+  std::vector<ModelErrors> model_errors;  // to be shown too; empty: they were not asked for
 
   double seconds() const { return profile.slowest().total(); }
   double leastSeconds() const { return seconds() / (1 + uncertainty.total()); }

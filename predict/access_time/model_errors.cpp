@@ -84,8 +84,9 @@ double TotalErrors::mean() const {
 }
 
 ModelErrors errorsOf(ModelKind kind, const Samples& samples) {
-  ModelErrors result{.kind = kind, .sequential = {}, .random = {}, .totals = {}};
+  ModelErrors result{.kind = kind, .sequential = {}, .random = {}, .totals = {}, .cells = {}};
   std::vector<double> given[2], measured[2];
+  std::map<CellOf, std::pair<CellMeans, double>> cells;  // sums, and of how many
   for (const int round : roundsOf(samples)) {
     const auto [test, train] =
         split(samples, [round](const Sample& sample) { return sample.round == round; });
@@ -95,7 +96,16 @@ ModelErrors errorsOf(ModelKind kind, const Samples& samples) {
       const std::size_t pattern = test[i].access.order == AccessOrder::kSequential ? 0 : 1;
       given[pattern].push_back(times[i]);
       measured[pattern].push_back(test[i].seconds);
+      auto& [sums, count] = cells[cellOf(test[i].access)];
+      sums.access = test[i].access;
+      sums.measured_s += test[i].seconds;
+      sums.predicted_s += times[i];
+      count += 1;
     }
+  }
+  for (const auto& [cell, of_cell] : cells) {
+    const auto& [sums, count] = of_cell;
+    result.cells.push_back({sums.access, sums.measured_s / count, sums.predicted_s / count});
   }
   result.sequential = errorsOf(given[0], measured[0]);
   result.random = errorsOf(given[1], measured[1]);

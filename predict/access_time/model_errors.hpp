@@ -34,11 +34,19 @@ struct TotalErrors {
   double mean() const;
 };
 
+// Means of a cell over the rounds that were held out.
+struct CellMeans {
+  Access access;
+  double measured_s = 0;
+  double predicted_s = 0;
+};
+
 struct ModelErrors {
   ModelKind kind = ModelKind::kTable;
   AccessErrors sequential;
   AccessErrors random;                // and strided
   std::optional<TotalErrors> totals;  // of models that predict
+  std::vector<CellMeans> cells;
 };
 
 // `samples`: reads and writes. Nothing is known with fewer than two rounds.

@@ -54,13 +54,12 @@ def checkModel(checks, work, recorded, measured, total):
 
 def checkModels(checks, measured):
     done = estimate("--calibration", measured, "--models")
-    lines = done.out.decode().splitlines()
+    lines = done.out.decode().split("\n\n")[0].splitlines()
     checks.equal(done.status, 0, "the table of models")
-    names = [line.split("  ")[0] for line in lines[1:] if line]
+    names = [line.split("  ")[0] for line in lines[1:]]
     checks.equal(names, 2 * ["ann+error class", "ann+ema", "ann", "table", "linear"], "models")
     for line in lines[1:]:
-        if line:
-            checks.that(("explains" in line) == ("+" in line.split("  ")[0]), f"its use: {line}")
+        checks.that(("explains" in line) == ("+" in line.split("  ")[0]), f"its use: {line}")
 
 
 def checkRefused(checks, what, words, mentions):
