@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "predict/operations/number_model.hpp"
+#include "core/base/moments.hpp"
 
 namespace omnio::prefetch {
 
@@ -30,8 +30,8 @@ class ReadTimes {
  private:
   static constexpr std::size_t kClasses = 64;  // by the size's highest bit
   struct OfClass {
-    predict::Moments fetched;
-    predict::Moments others;
+    base::Moments fetched;
+    base::Moments others;
   };
   std::array<OfClass, kClasses> classes_{};
 };

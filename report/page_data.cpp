@@ -97,14 +97,22 @@ std::uint64_t callsOf(const Group& group) { return group.events(); }
 
 // The class of a group of one call.
 calls::Class classOf(const Group& call) {
-  const auto used = std::ranges::find_if(call.operations, [](auto count) { return count > 0; });
-  return static_cast<calls::Class>(used - call.operations.begin());
+  const auto used =
+      std::ranges::find_if(call.times_ns, [](const auto& of) { return of.count > 0; });
+  return static_cast<calls::Class>(used - call.times_ns.begin());
 }
 
 void putCalls(JsonWriter& json, const stats::Report& by_call) {
   json.list("calls", by_call.groups, [&](const Group& call) {
     const stats::Summary& time =
         classOf(call) == calls::Class::kMpiSync ? call.mpi_sync_ns : call.time_ns;
+    const stats::Transfer& moved = classOf(call) == calls::Class::kRead ? call.read : call.write;
+    const auto rate = [&](double mib_s) {
+      return moved.most_mib_s > 0 ? std::optional(mib_s) : std::nullopt;
+    };
+    const auto size = [&](double bytes) {
+      return moved.size_bytes.count > 0 ? std::optional(bytes) : std::nullopt;
+    };
     json.object([&] {
       json.put("name", call.name);
       json.put("class", calls::className(classOf(call)));
@@ -114,7 +122,14 @@ void putCalls(JsonWriter& json, const stats::Report& by_call) {
       json.put("time_ns", time.total);
       json.put("p50_ns", time.quantile(0.5));
       json.put("p99_ns", time.quantile(0.99));
+      json.put("min_ns", time.least);
+      json.put("average_ns", time.average());
       json.put("max_ns", time.most);
+      json.put("average_bytes", size(moved.size_bytes.average()));
+      json.put("deviation_bytes", size(moved.size_bytes.moments.deviation()));
+      json.put("min_mib_s", rate(moved.least_mib_s));
+      json.put("average_mib_s", rate(moved.bandwidthMibS()));
+      json.put("max_mib_s", rate(moved.most_mib_s));
     });
   });
 }

@@ -50,13 +50,13 @@ bool isEndOfFile(const event::Event& event) {
 
 void Group::add(const event::Event& event, bool bytes_later) {
   const calls::Class call_class = event.row->call_class;
-  ++operations[static_cast<std::size_t>(call_class)];
   const bool error = event.failed && !isEndOfFile(event);
   // An end before a start can only be damage.
   const std::uint64_t time =
       event.end_ns > event.start_ns
           ? static_cast<std::uint64_t>(event.end_ns) - static_cast<std::uint64_t>(event.start_ns)
           : 0;
+  times_ns[static_cast<std::size_t>(call_class)].add(time);
   if (call_class == calls::Class::kMpiSync) {
     mpi_sync_ns.add(time);
     if (error) ++mpi_sync_failed;
@@ -73,7 +73,11 @@ void Group::add(const event::Event& event, bool bytes_later) {
   const bool counts_bytes = !error && !bytes_later && event::countsBytes(*event.row);
   if (counts_bytes) transfer.size_bytes.add(event.bytes);
   if (event.at_least) ++transfer.at_least;
-  if (!event::onlyBegins(event)) return;
+  if (!event::onlyBegins(event)) {
+    const double bandwidth = counts_bytes ? mibS(event.bytes, time) : 0;
+    transfer.addBandwidth(bandwidth, bandwidth);
+    return;
+  }
   ++transfer.begins;
   transfer.begins_ns += time;
   if (counts_bytes) transfer.begun_bytes += event.bytes;
@@ -86,10 +90,17 @@ void Transfer::add(const Transfer& other) {
   begins += other.begins;
   begun_bytes += other.begun_bytes;
   begins_ns += other.begins_ns;
+  addBandwidth(other.least_mib_s, other.most_mib_s);
+}
+
+void Transfer::addBandwidth(double least, double most) {
+  if (most == 0) return;
+  least_mib_s = most_mib_s == 0 ? least : std::min(least_mib_s, least);
+  most_mib_s = std::max(most_mib_s, most);
 }
 
 void Group::add(const Group& other) {
-  for (std::size_t c = 0; c < operations.size(); ++c) operations[c] += other.operations[c];
+  for (std::size_t c = 0; c < times_ns.size(); ++c) times_ns[c].add(other.times_ns[c]);
   failed += other.failed;
   mpi_sync_failed += other.mpi_sync_failed;
   read.add(other.read);

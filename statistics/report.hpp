@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/base/json_writer.hpp"
+#include "core/base/moments.hpp"
 #include "core/base/result.hpp"
 #include "core/calls/role.hpp"
 #include "core/event/event.hpp"
@@ -27,35 +28,62 @@
 
 namespace omnio::stats {
 
-// Count, total, smallest and largest of a quantity, and how often it had which value.
-struct Summary {
+// Count, total, smallest and largest of a quantity.
+struct Range {
   std::uint64_t count = 0;
   std::uint64_t total = 0;
   std::uint64_t least = 0;
   std::uint64_t most = 0;
-  Histogram histogram;
 
   void add(std::uint64_t value) {
     least = count == 0 ? value : std::min(least, value);
     most = std::max(most, value);
     total += value;
     ++count;
-    histogram.add(value);
   }
-  void add(const Summary& other) {
+  void add(const Range& other) {
     if (other.count == 0) return;
     least = count == 0 ? other.least : std::min(least, other.least);
     most = std::max(most, other.most);
     total += other.total;
     count += other.count;
-    histogram.add(other.histogram);
   }
-  // As of the histogram, and not beyond the largest value.
-  std::uint64_t quantile(double part) const { return std::min(histogram.quantile(part), most); }
   double average() const {
     return count == 0 ? 0.0 : static_cast<double>(total) / static_cast<double>(count);
   }
+  bool operator==(const Range&) const = default;
 };
+
+// Its standard deviation too, and how often it had which value.
+struct Summary : Range {
+  Histogram histogram;
+  base::Moments moments;
+
+  void add(std::uint64_t value) {
+    Range::add(value);
+    histogram.add(value);
+    moments.add(static_cast<double>(value));
+  }
+  void add(const Summary& other) {
+    Range::add(other);
+    histogram.add(other.histogram);
+    moments.add(other.moments);
+  }
+  // As of the histogram, and not beyond the largest value.
+  std::uint64_t quantile(double part) const { return std::min(histogram.quantile(part), most); }
+};
+
+// Whether calls of this class are operations on files. The others order ranks or threads.
+constexpr bool isOperation(calls::Class c) {
+  return c != calls::Class::kMpiSync && c != calls::Class::kThreadSync;
+}
+
+// MiB a second; 0 when no time was measured.
+inline double mibS(std::uint64_t bytes, std::uint64_t ns) {
+  constexpr double kMib = 1024.0 * 1024.0;
+  constexpr double kNsPerS = 1e9;
+  return ns == 0 ? 0.0 : static_cast<double>(bytes) / kMib / (static_cast<double>(ns) / kNsPerS);
+}
 
 // Reads, or writes.
 struct Transfer {
@@ -67,19 +95,18 @@ struct Transfer {
   std::uint64_t begins = 0;
   std::uint64_t begun_bytes = 0;
   std::uint64_t begins_ns = 0;
+  // The lowest and the highest bandwidth of a single call: of those that moved bytes, within their
+  // own time. 0 where there is none.
+  double least_mib_s = 0;
+  double most_mib_s = 0;
 
   void add(const Transfer& other);
+  void addBandwidth(double least, double most);
   // Whether any call moved its bytes within its own time.
   bool hasBandwidth() const { return size_bytes.count > 0 && time_ns.count > begins; }
-  // MiB a second of time spent inside the calls, those that only begin a transfer left out; 0 when
-  // no time was measured.
+  // Of the time spent inside the calls, those that only begin a transfer left out.
   double bandwidthMibS() const {
-    constexpr double kMib = 1024.0 * 1024.0;
-    constexpr double kNsPerS = 1e9;
-    const std::uint64_t ns = time_ns.total - begins_ns;
-    return ns == 0 ? 0.0
-                   : static_cast<double>(size_bytes.total - begun_bytes) / kMib /
-                         (static_cast<double>(ns) / kNsPerS);
+    return mibS(size_bytes.total - begun_bytes, time_ns.total - begins_ns);
   }
 };
 
@@ -88,9 +115,9 @@ struct Group {
   std::string name;
   // Of a file that had several: those beside `name`, in alphabetical order.
   std::vector<std::string> other_names;
-  std::array<std::uint64_t, calls::kClassCount> operations{};  // by class
-  std::uint64_t failed = 0;                                    // of the operations on files
-  std::uint64_t mpi_sync_failed = 0;                           // of the MPI calls that order ranks
+  std::array<Range, calls::kClassCount> times_ns{};  // of the calls of each class
+  std::uint64_t failed = 0;                          // of the operations on files
+  std::uint64_t mpi_sync_failed = 0;                 // of the MPI calls that order ranks
   Transfer read;
   Transfer write;
   Summary time_ns;                // of all operations on files
@@ -109,7 +136,8 @@ struct Group {
 
   std::uint64_t events() const { return time_ns.count + mpi_sync_ns.count; }
 
-  std::uint64_t of(calls::Class c) const { return operations[static_cast<std::size_t>(c)]; }
+  const Range& timesOf(calls::Class c) const { return times_ns[static_cast<std::size_t>(c)]; }
+  std::uint64_t of(calls::Class c) const { return timesOf(c).count; }
   // With `bytes_later` an event tells how many bytes it read, later than this one.
   void add(const event::Event& event, bool bytes_later = false);
   void add(const Group& other);

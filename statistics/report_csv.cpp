@@ -20,11 +20,15 @@ class Columns {
     names_.push_back(std::move(name));
     values_.push_back(std::move(value));
   }
+  void addRange(const std::string& name, const Range& range) {
+    add(name + "_total", range.total);
+    add(name + "_min", range.least);
+    add(name + "_average", fmt::format("{:.3f}", range.average()));
+    add(name + "_max", range.most);
+  }
   void addSummary(const std::string& name, const Summary& summary) {
-    add(name + "_total", summary.total);
-    add(name + "_min", summary.least);
-    add(name + "_average", fmt::format("{:.3f}", summary.average()));
-    add(name + "_max", summary.most);
+    addRange(name, summary);
+    add(name + "_deviation", fmt::format("{:.3f}", summary.moments.deviation()));
     for (const Percentile& each : kPercentiles) {
       add(fmt::format("{}_{}", name, each.name), summary.quantile(each.part));
     }
@@ -34,6 +38,8 @@ class Columns {
     addSummary(name + "_bytes", transfer.size_bytes);
     addSummary(name + "_time_ns", transfer.time_ns);
     add(name + "_mib_s", fmt::format("{:.3f}", transfer.bandwidthMibS()));
+    add(name + "_mib_s_min", fmt::format("{:.3f}", transfer.least_mib_s));
+    add(name + "_mib_s_max", fmt::format("{:.3f}", transfer.most_mib_s));
   }
 
   const std::vector<std::string>& names() const { return names_; }
@@ -66,6 +72,9 @@ Columns columnsOf(const Group& group, const Report& report) {
   }
   columns.add("failed", group.failed);
   columns.add("time_ns", group.time_ns.total);
+  for (const calls::Class c : {calls::Class::kOpen, calls::Class::kClose, calls::Class::kSeek}) {
+    columns.addRange(std::string(calls::className(c)) + "_time_ns", group.timesOf(c));
+  }
   columns.add("metadata_ns", group.metadata_ns);
   columns.add("sync_ns", group.sync_ns);
   columns.addTransfer("reads", group.read);

@@ -8,13 +8,18 @@ namespace {
 
 using base::JsonWriter;
 
+void putRange(JsonWriter& json, const Range& range) {
+  json.put("count", range.count);
+  json.put("total", range.total);
+  json.put("min", range.least);
+  json.put("max", range.most);
+  json.put("average", range.average());
+}
+
 void putSummary(JsonWriter& json, std::string_view name, const Summary& s) {
   json.object(name, [&] {
-    json.put("count", s.count);
-    json.put("total", s.total);
-    json.put("min", s.least);
-    json.put("max", s.most);
-    json.put("average", s.average());
+    putRange(json, s);
+    json.put("standard_deviation", s.moments.deviation());
     for (const Percentile& each : kPercentiles) json.put(each.name, s.quantile(each.part));
     json.list("histogram", s.histogram.powersOfTwo(), [&](const Histogram::Bin& bin) {
       json.object([&] {
@@ -33,6 +38,8 @@ void putTransfer(JsonWriter& json, std::string_view name, const Transfer& t) {
     if (t.at_least > 0) json.put("at_least", t.at_least);
     json.put("begins", t.begins);
     json.put("bandwidth_mib_s", t.bandwidthMibS());
+    json.put("bandwidth_min_mib_s", t.least_mib_s);
+    json.put("bandwidth_max_mib_s", t.most_mib_s);
   });
 }
 
@@ -63,6 +70,13 @@ void putGroup(JsonWriter& json, const Group& g, const Report& report, bool is_to
     putTransfer(json, "read", g.read);
     putTransfer(json, "write", g.write);
     putSummary(json, "time_ns", g.time_ns);
+    json.object("time_by_kind_ns", [&] {
+      for (int c = 0; c < calls::kClassCount; ++c) {
+        const auto call_class = static_cast<calls::Class>(c);
+        if (g.of(call_class) == 0 || !isOperation(call_class)) continue;
+        json.object(calls::className(call_class), [&] { putRange(json, g.timesOf(call_class)); });
+      }
+    });
     json.put("metadata_ns", g.metadata_ns);
     json.put("sync_ns", g.sync_ns);
     putSummary(json, "mpi_sync_ns", g.mpi_sync_ns);

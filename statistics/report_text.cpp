@@ -22,9 +22,17 @@ std::vector<calls::Class> usedClasses(const Group& total) {
   std::vector<calls::Class> used;
   for (int c = 0; c < calls::kClassCount; ++c) {
     const auto one = static_cast<calls::Class>(c);
-    if (total.of(one) > 0 && one != calls::Class::kMpiSync) used.push_back(one);
+    if (total.of(one) > 0 && isOperation(one)) used.push_back(one);
   }
   return used;
+}
+
+// The cells of a sum of times, and of their minimum, average and maximum.
+void appendTimes(Row& row, const Range& times) {
+  for (const double ns : {static_cast<double>(times.total), static_cast<double>(times.least),
+                          times.average(), static_cast<double>(times.most)}) {
+    row.push_back(base::humanNs(ns));
+  }
 }
 
 std::string countCell(std::uint64_t n) { return n == 0 ? "-" : fmt::format("{}", n); }
@@ -38,7 +46,7 @@ void appendOperations(std::string& out, const Report& report) {
   const std::vector<calls::Class> classes = usedClasses(report.total);
   Row head;
   for (const calls::Class c : classes) head.emplace_back(calls::className(c));
-  head.insert(head.end(), {"failed", "time", "avg", "max", std::string(nameOf(report.by))});
+  head.insert(head.end(), {"failed", "time", "min", "avg", "max", std::string(nameOf(report.by))});
   std::vector<Row> rows = {head};
   const auto nameWithOthers = [](const Group& group) {
     if (group.other_names.empty()) return group.name;
@@ -48,10 +56,9 @@ void appendOperations(std::string& out, const Report& report) {
   const auto add = [&](const Group& group) {
     Row row;
     for (const calls::Class c : classes) row.push_back(countCell(group.of(c)));
-    row.insert(row.end(),
-               {countCell(group.failed), base::humanNs(static_cast<double>(group.time_ns.total)),
-                base::humanNs(group.time_ns.average()),
-                base::humanNs(static_cast<double>(group.time_ns.most)), nameWithOthers(group)});
+    row.push_back(countCell(group.failed));
+    appendTimes(row, group.time_ns);
+    row.push_back(nameWithOthers(group));
     rows.push_back(row);
   };
   for (const Group& group : report.groups) {
@@ -72,16 +79,29 @@ void appendOperations(std::string& out, const Report& report) {
   }
 }
 
+void appendKinds(std::string& out, const Group& total) {
+  std::vector<Row> rows = {{"calls", "time", "min", "avg", "max", "kind"}};
+  for (const calls::Class c : usedClasses(total)) {
+    Row row = {countCell(total.of(c))};
+    appendTimes(row, total.timesOf(c));
+    row.emplace_back(calls::className(c));
+    rows.push_back(std::move(row));
+  }
+  out += "\nTimes of the operations, by their kind\n";
+  base::appendTable(out, rows, base::Align::kRight);
+}
+
 // Calls that order ranks are no I/O, and most of their time is waiting for others.
 void appendCommunication(std::string& out, const Report& report) {
   std::vector<Row> rows = {
-      {"calls", "failed", "time", "avg", "max", std::string(nameOf(report.by))}};
+      {"calls", "failed", "time", "min", "avg", "max", std::string(nameOf(report.by))}};
   const auto add = [&rows](const Group& group) {
     const Summary& time = group.mpi_sync_ns;
     if (time.count == 0) return;
-    rows.push_back({countCell(time.count), countCell(group.mpi_sync_failed),
-                    base::humanNs(static_cast<double>(time.total)), base::humanNs(time.average()),
-                    base::humanNs(static_cast<double>(time.most)), group.name});
+    Row row = {countCell(time.count), countCell(group.mpi_sync_failed)};
+    appendTimes(row, time);
+    row.push_back(group.name);
+    rows.push_back(std::move(row));
   };
   for (const Group& group : report.groups) add(group);
   if (rows.size() > 2) add(report.total);
@@ -92,25 +112,33 @@ void appendCommunication(std::string& out, const Report& report) {
 
 void appendTransfers(std::string& out, const Report& report, std::string_view title,
                      const Transfer Group::*which) {
-  std::vector<Row> rows = {{"calls", "bytes", "min", "avg", "max", "time", "min", "avg", "max",
-                            "bandwidth", std::string(nameOf(report.by))}};
+  std::vector<Row> rows = {{"calls", "bytes", "min", "avg", "max", "std dev", "time", "min", "avg",
+                            "max", "bandwidth", "min", "max", std::string(nameOf(report.by))}};
   const auto add = [&](const Group& group) {
     const Transfer& t = group.*which;
     if (t.time_ns.count == 0) return;
     const auto bytes = [](std::uint64_t n) { return base::humanBytes(static_cast<double>(n)); };
-    const auto time = [](std::uint64_t n) { return base::humanNs(static_cast<double>(n)); };
     const bool sized = t.size_bytes.count > 0;
-    rows.push_back({fmt::format("{}", t.time_ns.count), sized ? bytes(t.size_bytes.total) : "-",
-                    sized ? bytes(t.size_bytes.least) : "-",
-                    sized ? base::humanBytes(t.size_bytes.average()) : "-",
-                    sized ? bytes(t.size_bytes.most) : "-", time(t.time_ns.total),
-                    time(t.time_ns.least), base::humanNs(t.time_ns.average()), time(t.time_ns.most),
-                    t.hasBandwidth() ? base::humanMibS(t.bandwidthMibS()) : "-", group.name});
+    Row row = {fmt::format("{}", t.time_ns.count),
+               sized ? bytes(t.size_bytes.total) : "-",
+               sized ? bytes(t.size_bytes.least) : "-",
+               sized ? base::humanBytes(t.size_bytes.average()) : "-",
+               sized ? bytes(t.size_bytes.most) : "-",
+               sized ? base::humanBytes(t.size_bytes.moments.deviation()) : "-"};
+    appendTimes(row, t.time_ns);
+    row.push_back(t.hasBandwidth() ? base::humanMibS(t.bandwidthMibS()) : "-");
+    for (const double mib_s : {t.least_mib_s, t.most_mib_s}) {
+      row.push_back(t.most_mib_s > 0 ? base::humanMibS(mib_s) : "-");
+    }
+    row.push_back(group.name);
+    rows.push_back(std::move(row));
   };
   for (const Group& group : report.groups) add(group);
   if (rows.size() > 2) add(report.total);
   if (rows.size() == 1) return;
-  out += fmt::format("\n{} (bandwidth: bytes by the time spent in the calls)\n", title);
+  out += fmt::format(
+      "\n{} (bandwidth: bytes by the time spent in the calls; min and max: of single calls)\n",
+      title);
   base::appendTable(out, rows, base::Align::kRight);
   if (const std::uint64_t begins = (report.total.*which).begins; begins > 0) {
     out += fmt::format(
@@ -311,7 +339,10 @@ std::string textOf(const Report& report, bool with_histograms) {
   appendWholeness(out, report);
   if (report.groups.empty()) return out;
   out += '\n';
-  if (report.total.time_ns.count > 0) appendOperations(out, report);
+  if (report.total.time_ns.count > 0) {
+    appendOperations(out, report);
+    appendKinds(out, report.total);
+  }
   appendTransfers(out, report, "Reads", &Group::read);
   appendTransfers(out, report, "Writes", &Group::write);
   appendPercentiles(out, report.total);

@@ -98,13 +98,4 @@ std::size_t NumberModel::memoryBytes() const {
          (grammar_ == nullptr ? 0 : sizeof(*grammar_) + grammar_->memoryBytes());
 }
 
-void Moments::add(double value) {
-  least_ = count_ == 0 ? value : std::min(least_, value);
-  most_ = count_ == 0 ? value : std::max(most_, value);
-  ++count_;
-  const double distance = value - average_;
-  average_ += distance / static_cast<double>(count_);
-  squares_ += distance * (value - average_);
-}
-
 }  // namespace omnio::predict

@@ -74,27 +74,4 @@ class NumberModel {
   std::unique_ptr<pattern::GrammarPredictor> grammar_;
 };
 
-// Count, sum, variance, least and most of a quantity.
-class Moments {
- public:
-  void add(double value);
-  std::uint64_t count() const { return count_; }
-  double average() const { return average_; }
-  double variance() const { return count_ == 0 ? 0 : squares_ / static_cast<double>(count_); }
-  double least() const { return least_; }
-  double most() const { return most_; }
-
-  template <typename Archive>
-  void serialize(Archive& archive) {
-    archive(count_, average_, squares_, least_, most_);
-  }
-
- private:
-  std::uint64_t count_ = 0;
-  double average_ = 0;
-  double squares_ = 0;  // of the distances from the average (Welford 1962)
-  double least_ = 0;
-  double most_ = 0;
-};
-
 }  // namespace omnio::predict

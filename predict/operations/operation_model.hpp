@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/base/integers.hpp"
+#include "core/base/moments.hpp"
 #include "core/pattern/grammar_predictor.hpp"
 #include "predict/operations/contest.hpp"
 #include "predict/operations/offset_model.hpp"
@@ -87,7 +88,7 @@ class OperationModel final : public Predictor {
   };
   // Between the end of an operation and the begin of the next one, ns.
   struct Gaps {
-    Moments moments;
+    base::Moments moments;
     double expected = 0;  // T <- (T + new) / 2
 
     template <typename Archive>

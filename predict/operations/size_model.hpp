@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "core/base/moments.hpp"
 #include "predict/operations/contest.hpp"
 #include "predict/operations/number_model.hpp"
 #include "predict/operations/repeated_sequence.hpp"
@@ -27,7 +28,7 @@ class SizeModel {
   // 0 before the first size.
   std::int64_t next() const { return said(contest_.best()); }
   // Average, variance, minimum and maximum of all.
-  const Moments& moments() const { return moments_; }
+  const base::Moments& moments() const { return moments_; }
   std::size_t symbolCount() const { return numbers_.symbolCount(); }
   std::size_t memoryBytes() const {
     return numbers_.memoryBytes() +
@@ -79,7 +80,7 @@ class SizeModel {
   }
 
   NumberModel numbers_;
-  Moments moments_;
+  base::Moments moments_;
   Contest<kWays> contest_{0};
   std::array<std::int64_t, kMostAgo> before_{};
   std::unique_ptr<RepeatedSequence> repeated_;  // made when much of late was wrong

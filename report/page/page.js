@@ -2116,6 +2116,13 @@
       ],
     });
     chart.twin = "table-calls";
+    // Calls that moved nothing have no sizes, and those without a bandwidth of their own none; they
+    // come last where the largest come first.
+    const maybe = (key, title, show) => ({
+      ...numberColumn(key, title, (value) => (value < 0 ? "-" : show(value))),
+      value: (row) => row[key] ?? -1,
+    });
+    const rate = (mib) => `${bytes(mib * 2 ** 20)}/s`;
     return section(
       "calls",
       "Calls",
@@ -2135,7 +2142,10 @@
         rows: calls,
         noun: ["call", "calls"],
         sortedBy: "time_ns",
-        note: "50 % and 99 %: the time that this part of the calls did not exceed.",
+        note:
+          "50 % and 99 %: the time that this part of the calls did not exceed. " +
+          "Size and std. dev.: the average size of transfers, and its standard deviation. " +
+          "Bandwidth: bytes by the time spent in the calls; lowest and highest: of single calls that moved bytes.",
         columns: [
           textColumn("name", "Call"),
           textColumn("class", "Class"),
@@ -2143,9 +2153,16 @@
           numberColumn("failed", "Failed"),
           numberColumn("bytes", "Bytes", bytes),
           numberColumn("time_ns", "Time", duration),
+          numberColumn("min_ns", "Shortest", duration),
+          numberColumn("average_ns", "Average", duration),
           numberColumn("p50_ns", "50\u00a0%", duration),
           numberColumn("p99_ns", "99\u00a0%", duration),
           numberColumn("max_ns", "Longest", duration),
+          maybe("average_bytes", "Size", bytes),
+          maybe("deviation_bytes", "Std. dev.", bytes),
+          maybe("average_mib_s", "Bandwidth", rate),
+          maybe("min_mib_s", "Lowest", rate),
+          maybe("max_mib_s", "Highest", rate),
         ],
       }),
     );

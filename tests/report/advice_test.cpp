@@ -25,7 +25,7 @@ constexpr std::uint64_t kMib = 1 << 20;
 void addTo(Group& group, std::uint64_t count, std::uint64_t bytes, std::uint64_t ns,
            Class call_class) {
   for (std::uint64_t i = 0; i < count; ++i) {
-    ++group.operations[static_cast<std::size_t>(call_class)];
+    ++group.times_ns[static_cast<std::size_t>(call_class)].count;
     group.time_ns.add(ns);
     if (call_class != Class::kRead && call_class != Class::kWrite) continue;
     stats::Transfer& transfer = call_class == Class::kRead ? group.read : group.write;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -92,6 +93,11 @@ TEST_F(ReportTest, AFileHasItsOperationsSizesTimesAndBandwidth) {
   EXPECT_EQ(file.write.time_ns.count, 3U);
   EXPECT_EQ(file.write.time_ns.total, 8'000'000U);
   EXPECT_DOUBLE_EQ(file.write.bandwidthMibS(), 500.0);  // 4 MiB in 8 ms
+  EXPECT_DOUBLE_EQ(file.write.least_mib_s, 1000.0);     // 1 MiB in 1 ms, 3 MiB in 3 ms
+  EXPECT_DOUBLE_EQ(file.write.most_mib_s, 1000.0);
+  EXPECT_DOUBLE_EQ(file.write.size_bytes.moments.deviation(), 1 << 20);
+  EXPECT_EQ(file.timesOf(calls::Class::kOpen),
+            (Range{.count = 1, .total = 2'000'000, .least = 2'000'000, .most = 2'000'000}));
   EXPECT_EQ(file.read.size_bytes.total, 1U);
   EXPECT_EQ(file.read.size_bytes.least, 0U);  // the end of the file moved nothing
   EXPECT_EQ(r.groups[2].name, "/data/none");
@@ -113,7 +119,7 @@ TEST_F(ReportTest, TheOtherGroupsAddUpToTheSameTotal) {
     }
     EXPECT_EQ(sum.time_ns.total, files.total.time_ns.total) << nameOf(by);
     EXPECT_EQ(sum.write.size_bytes.total, files.total.write.size_bytes.total) << nameOf(by);
-    EXPECT_EQ(r.total.operations, files.total.operations) << nameOf(by);
+    EXPECT_EQ(r.total.times_ns, files.total.times_ns) << nameOf(by);
   }
 }
 
@@ -252,44 +258,55 @@ TEST(RecordingCost, IsThatOfAllEventsShownAndBelowThem) {
 TEST_F(ReportTest, TheTextIsATable) {
   Report r = report(By::kFile);
   r.trace = "TRACE";
-  EXPECT_EQ(textOf(r),
-            "Trace TRACE: 18 events, 2 processes, 2 of 2 ranks\n"
-            "Whole: yes; no events are missing\n"
-            "Left out: 2 calls made by libraries below the application's own calls\n"
-            "I/O time: 12.0 ms on the slowest rank (0), 92.3 % of its 13.0 ms: 8.00 ms data, "
-            "4.00 ms metadata, 0 ns sync\n"
-            "  12.0 ms on average over 2 ranks; the slowest has 1.00 times that\n"
-            "\n"
-            "Operations on files, and the time spent in them\n"
-            "open  close  read  write  failed     time      avg      max  file\n"
-            "   1      1     2      3       1  11.0 ms  1.57 ms  4.00 ms  /data/rank0\n"
-            "   1      1     2      3       1  11.0 ms  1.57 ms  4.00 ms  /data/rank1\n"
-            "   2      -     -      -       2  2.00 ms  1.00 ms  1.00 ms  /data/none\n"
-            "   4      2     4      6       4  24.0 ms  1.50 ms  4.00 ms  total\n"
-            "3 files: 2 used by one rank, 1 shared by several\n"
-            "\n"
-            "Reads (bandwidth: bytes by the time spent in the calls)\n"
-            "calls  bytes  min  avg  max  time   min   avg   max   bandwidth  file\n"
-            "    2    1 B  0 B  0 B  1 B  0 ns  0 ns  0 ns  0 ns  0.00 MiB/s  /data/rank0\n"
-            "    2    1 B  0 B  0 B  1 B  0 ns  0 ns  0 ns  0 ns  0.00 MiB/s  /data/rank1\n"
-            "    4    2 B  0 B  0 B  1 B  0 ns  0 ns  0 ns  0 ns  0.00 MiB/s  total\n"
-            "\n"
-            "Writes (bandwidth: bytes by the time spent in the calls)\n"
-            "calls     bytes       min       avg       max     time      min      avg      max  "
-            "bandwidth  file\n"
-            "    3  4.00 MiB  1.00 MiB  2.00 MiB  3.00 MiB  8.00 ms  1.00 ms  2.67 ms  4.00 ms  "
-            "500 MiB/s  /data/rank0\n"
-            "    3  4.00 MiB  1.00 MiB  2.00 MiB  3.00 MiB  8.00 ms  1.00 ms  2.67 ms  4.00 ms  "
-            "500 MiB/s  /data/rank1\n"
-            "    6  8.00 MiB  1.00 MiB  2.00 MiB  3.00 MiB  16.0 ms  1.00 ms  2.67 ms  4.00 ms  "
-            "500 MiB/s  total\n"
-            "\n"
-            "Percentiles (at most an eighth too large)\n"
-            "calls       p50       p90       p99     p99.9       max  of all\n"
-            "    4       0 B       1 B       1 B       1 B       1 B  size of reads\n"
-            "    4      0 ns      0 ns      0 ns      0 ns      0 ns  time of reads\n"
-            "    4  1.12 MiB  3.00 MiB  3.00 MiB  3.00 MiB  3.00 MiB  size of writes\n"
-            "    6   3.15 ms   4.00 ms   4.00 ms   4.00 ms   4.00 ms  time of writes\n");
+  EXPECT_EQ(
+      textOf(r),
+      "Trace TRACE: 18 events, 2 processes, 2 of 2 ranks\n"
+      "Whole: yes; no events are missing\n"
+      "Left out: 2 calls made by libraries below the application's own calls\n"
+      "I/O time: 12.0 ms on the slowest rank (0), 92.3 % of its 13.0 ms: 8.00 ms data, "
+      "4.00 ms metadata, 0 ns sync\n"
+      "  12.0 ms on average over 2 ranks; the slowest has 1.00 times that\n"
+      "\n"
+      "Operations on files, and the time spent in them\n"
+      "open  close  read  write  failed     time      min      avg      max  file\n"
+      "   1      1     2      3       1  11.0 ms     0 ns  1.57 ms  4.00 ms  /data/rank0\n"
+      "   1      1     2      3       1  11.0 ms     0 ns  1.57 ms  4.00 ms  /data/rank1\n"
+      "   2      -     -      -       2  2.00 ms  1.00 ms  1.00 ms  1.00 ms  /data/none\n"
+      "   4      2     4      6       4  24.0 ms     0 ns  1.50 ms  4.00 ms  total\n"
+      "3 files: 2 used by one rank, 1 shared by several\n"
+      "\n"
+      "Times of the operations, by their kind\n"
+      "calls     time      min      avg      max  kind\n"
+      "    4  6.00 ms  1.00 ms  1.50 ms  2.00 ms  open\n"
+      "    2  2.00 ms  1.00 ms  1.00 ms  1.00 ms  close\n"
+      "    4     0 ns     0 ns     0 ns     0 ns  read\n"
+      "    6  16.0 ms  1.00 ms  2.67 ms  4.00 ms  write\n"
+      "\n"
+      "Reads (bandwidth: bytes by the time spent in the calls; min and max: of single calls)\n"
+      "calls  bytes  min  avg  max  std dev  time   min   avg   max   bandwidth  min  max  file\n"
+      "    2    1 B  0 B  0 B  1 B      0 B  0 ns  0 ns  0 ns  0 ns  0.00 MiB/s    -    -  "
+      "/data/rank0\n"
+      "    2    1 B  0 B  0 B  1 B      0 B  0 ns  0 ns  0 ns  0 ns  0.00 MiB/s    -    -  "
+      "/data/rank1\n"
+      "    4    2 B  0 B  0 B  1 B      0 B  0 ns  0 ns  0 ns  0 ns  0.00 MiB/s    -    -  "
+      "total\n"
+      "\n"
+      "Writes (bandwidth: bytes by the time spent in the calls; min and max: of single calls)\n"
+      "calls     bytes       min       avg       max   std dev     time      min      avg      max"
+      "  bandwidth         min         max  file\n"
+      "    3  4.00 MiB  1.00 MiB  2.00 MiB  3.00 MiB  1.00 MiB  8.00 ms  1.00 ms  2.67 ms  4.00 ms"
+      "  500 MiB/s  1000 MiB/s  1000 MiB/s  /data/rank0\n"
+      "    3  4.00 MiB  1.00 MiB  2.00 MiB  3.00 MiB  1.00 MiB  8.00 ms  1.00 ms  2.67 ms  4.00 ms"
+      "  500 MiB/s  1000 MiB/s  1000 MiB/s  /data/rank1\n"
+      "    6  8.00 MiB  1.00 MiB  2.00 MiB  3.00 MiB  1.00 MiB  16.0 ms  1.00 ms  2.67 ms  4.00 ms"
+      "  500 MiB/s  1000 MiB/s  1000 MiB/s  total\n"
+      "\n"
+      "Percentiles (at most an eighth too large)\n"
+      "calls       p50       p90       p99     p99.9       max  of all\n"
+      "    4       0 B       1 B       1 B       1 B       1 B  size of reads\n"
+      "    4      0 ns      0 ns      0 ns      0 ns      0 ns  time of reads\n"
+      "    4  1.12 MiB  3.00 MiB  3.00 MiB  3.00 MiB  3.00 MiB  size of writes\n"
+      "    6   3.15 ms   4.00 ms   4.00 ms   4.00 ms   4.00 ms  time of writes\n");
 }
 
 TEST_F(ReportTest, TheJsonDocumentHasWhatTheManualSays) {
@@ -311,7 +328,47 @@ TEST_F(ReportTest, TheJsonDocumentHasWhatTheManualSays) {
   EXPECT_EQ(group["write"]["size_bytes"]["total"].GetInt(), 4 << 20);
   EXPECT_EQ(group["write"]["time_ns"]["max"].GetInt(), 4'000'000);
   EXPECT_DOUBLE_EQ(group["write"]["bandwidth_mib_s"].GetDouble(), 500.0);
+  EXPECT_DOUBLE_EQ(group["write"]["bandwidth_min_mib_s"].GetDouble(), 1000.0);
+  EXPECT_DOUBLE_EQ(group["write"]["bandwidth_max_mib_s"].GetDouble(), 1000.0);
+  EXPECT_DOUBLE_EQ(group["write"]["size_bytes"]["standard_deviation"].GetDouble(), 1 << 20);
   EXPECT_EQ(group["time_ns"]["count"].GetInt(), 7);
+  const auto& kinds = document["total"]["time_by_kind_ns"];
+  EXPECT_EQ(kinds.MemberCount(), 4U);
+  EXPECT_EQ(kinds["open"]["count"].GetInt(), 4);
+  EXPECT_EQ(kinds["open"]["min"].GetInt(), 1'000'000);
+  EXPECT_EQ(kinds["open"]["max"].GetInt(), 2'000'000);
+  EXPECT_DOUBLE_EQ(kinds["open"]["average"].GetDouble(), 1'500'000);
+}
+
+// Each rank has writes of other sizes and bandwidths, and a call of no bytes, which has none.
+TEST(StatsReport, DeviationsAndBandwidthsAreThoseOfAllRanks) {
+  const test::TemporaryDirectory directory;
+  for (int rank = 0; rank < 3; ++rank) {
+    const std::uint64_t token = kToken + static_cast<std::uint64_t>(rank);
+    ChunkBuilder chunk(token, 0, 0, 0, 0);
+    chunk.text(0, "/data/shared").handle({.handle = 1, .fd = 3, .text_slot = 0});
+    for (const std::int64_t bytes : {std::int64_t{0}, std::int64_t{1 << 20} << rank}) {
+      const auto start = static_cast<std::uint64_t>(bytes);
+      chunk.event(test::numberOf("write"), {.start = start,
+                                            .end = start + 1'000'000,
+                                            .arguments = {1, 0, bytes},
+                                            .request = static_cast<std::uint64_t>(bytes),
+                                            .result = bytes});
+    }
+    test::ContainerBuilder container(token, static_cast<std::uint32_t>(100 + rank));
+    container.facts(test::usualFacts(rank, 3)).chunk(chunk).ended(chunk.header.event_count);
+    container.save(directory / fmt::format("node1.{}.0.omnio", 100 + rank));
+  }
+  const base::Result<tracefile::Trace> trace = tracefile::Trace::open(directory.path());
+  for (const By by : {By::kFile, By::kRank, By::kCall}) {
+    const Transfer write = makeReport(*trace, by)->total.write;
+    // 0, 0, 0, 1, 2 and 4 MiB: the mean of the squares is 21 / 6, that of the sizes 7 / 6.
+    EXPECT_DOUBLE_EQ(write.size_bytes.moments.deviation(), (1 << 20) * std::sqrt(77.0 / 36))
+        << nameOf(by);
+    EXPECT_DOUBLE_EQ(write.least_mib_s, 1000.0) << nameOf(by);
+    EXPECT_DOUBLE_EQ(write.bandwidthMibS(), 7000.0 / 6) << nameOf(by);
+    EXPECT_DOUBLE_EQ(write.most_mib_s, 4000.0) << nameOf(by);
+  }
 }
 
 TEST(StatsReport, WhatIsMissingIsSaidFirst) {
@@ -447,40 +504,45 @@ TEST(StatsReport, CallsThatOnlyBeginATransferAreNotInTheBandwidth) {
   EXPECT_EQ(r.total.failed, 0U);
   EXPECT_EQ(r.total.mpi_sync_failed, 1U);
   r.trace = "TRACE";
-  EXPECT_EQ(textOf(r),
-            "Trace TRACE: 4 events, 1 process, 1 of 1 rank\n"
-            "Whole: yes; no events are missing\n"
-            "I/O time: 4.00 ms on the slowest rank (0), 80 % of its 5.00 ms: 4.00 ms data, "
-            "0 ns metadata, 0 ns sync\n"
-            "\n"
-            "Operations on files, and the time spent in them\n"
-            "write  failed     time      avg      max  call\n"
-            "    1       -  2.00 ms  2.00 ms  2.00 ms  MPI_File_write_at\n"
-            "    1       -  1.00 ms  1.00 ms  1.00 ms  MPI_File_iwrite_at\n"
-            "    1       -  1.00 ms  1.00 ms  1.00 ms  MPI_File_write_all_begin\n"
-            "    3       -  4.00 ms  1.33 ms  2.00 ms  total\n"
-            "\n"
-            "Writes (bandwidth: bytes by the time spent in the calls)\n"
-            "calls     bytes       min       avg       max     time      min      avg      max   "
-            "bandwidth  call\n"
-            "    1  4.00 MiB  4.00 MiB  4.00 MiB  4.00 MiB  2.00 ms  2.00 ms  2.00 ms  2.00 ms  "
-            "2000 MiB/s  MPI_File_write_at\n"
-            "    1  4.00 MiB  4.00 MiB  4.00 MiB  4.00 MiB  1.00 ms  1.00 ms  1.00 ms  1.00 ms  "
-            "         -  MPI_File_iwrite_at\n"
-            "    1  4.00 MiB  4.00 MiB  4.00 MiB  4.00 MiB  1.00 ms  1.00 ms  1.00 ms  1.00 ms  "
-            "         -  MPI_File_write_all_begin\n"
-            "    3  12.0 MiB  4.00 MiB  4.00 MiB  4.00 MiB  4.00 ms  1.00 ms  1.33 ms  2.00 ms  "
-            "2000 MiB/s  total\n"
-            "2 calls only began a transfer (nonblocking or split MPI-IO): not in the bandwidth\n"
-            "\n"
-            "Percentiles (at most an eighth too large)\n"
-            "calls       p50       p90       p99     p99.9       max  of all\n"
-            "    3  4.00 MiB  4.00 MiB  4.00 MiB  4.00 MiB  4.00 MiB  size of writes\n"
-            "    3   1.05 ms   2.00 ms   2.00 ms   2.00 ms   2.00 ms  time of writes\n"
-            "\n"
-            "MPI calls that order ranks (`omnio log --mpi` shows which rank waited for which)\n"
-            "calls  failed     time      avg      max  call\n"
-            "    1       1  1.00 ms  1.00 ms  1.00 ms  MPI_Barrier\n");
+  EXPECT_EQ(
+      textOf(r),
+      "Trace TRACE: 4 events, 1 process, 1 of 1 rank\n"
+      "Whole: yes; no events are missing\n"
+      "I/O time: 4.00 ms on the slowest rank (0), 80 % of its 5.00 ms: 4.00 ms data, "
+      "0 ns metadata, 0 ns sync\n"
+      "\n"
+      "Operations on files, and the time spent in them\n"
+      "write  failed     time      min      avg      max  call\n"
+      "    1       -  2.00 ms  2.00 ms  2.00 ms  2.00 ms  MPI_File_write_at\n"
+      "    1       -  1.00 ms  1.00 ms  1.00 ms  1.00 ms  MPI_File_iwrite_at\n"
+      "    1       -  1.00 ms  1.00 ms  1.00 ms  1.00 ms  MPI_File_write_all_begin\n"
+      "    3       -  4.00 ms  1.00 ms  1.33 ms  2.00 ms  total\n"
+      "\n"
+      "Times of the operations, by their kind\n"
+      "calls     time      min      avg      max  kind\n"
+      "    3  4.00 ms  1.00 ms  1.33 ms  2.00 ms  write\n"
+      "\n"
+      "Writes (bandwidth: bytes by the time spent in the calls; min and max: of single calls)\n"
+      "calls     bytes       min       avg       max  std dev     time      min      avg      max"
+      "   bandwidth         min         max  call\n"
+      "    1  4.00 MiB  4.00 MiB  4.00 MiB  4.00 MiB      0 B  2.00 ms  2.00 ms  2.00 ms  2.00 ms"
+      "  2000 MiB/s  2000 MiB/s  2000 MiB/s  MPI_File_write_at\n"
+      "    1  4.00 MiB  4.00 MiB  4.00 MiB  4.00 MiB      0 B  1.00 ms  1.00 ms  1.00 ms  1.00 ms"
+      "           -           -           -  MPI_File_iwrite_at\n"
+      "    1  4.00 MiB  4.00 MiB  4.00 MiB  4.00 MiB      0 B  1.00 ms  1.00 ms  1.00 ms  1.00 ms"
+      "           -           -           -  MPI_File_write_all_begin\n"
+      "    3  12.0 MiB  4.00 MiB  4.00 MiB  4.00 MiB      0 B  4.00 ms  1.00 ms  1.33 ms  2.00 ms"
+      "  2000 MiB/s  2000 MiB/s  2000 MiB/s  total\n"
+      "2 calls only began a transfer (nonblocking or split MPI-IO): not in the bandwidth\n"
+      "\n"
+      "Percentiles (at most an eighth too large)\n"
+      "calls       p50       p90       p99     p99.9       max  of all\n"
+      "    3  4.00 MiB  4.00 MiB  4.00 MiB  4.00 MiB  4.00 MiB  size of writes\n"
+      "    3   1.05 ms   2.00 ms   2.00 ms   2.00 ms   2.00 ms  time of writes\n"
+      "\n"
+      "MPI calls that order ranks (`omnio log --mpi` shows which rank waited for which)\n"
+      "calls  failed     time      min      avg      max  call\n"
+      "    1       1  1.00 ms  1.00 ms  1.00 ms  1.00 ms  MPI_Barrier\n");
 }
 
 // Recording was stopped between the begin and the end of the first, and of the third.
