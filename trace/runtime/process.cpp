@@ -33,6 +33,13 @@ extern "C" int __register_atfork(void (*prepare)(), void (*parent)(), void (*chi
                                  void* object);
 extern "C" void* __dso_handle;
 
+// The process in which one of the tracers records. Exported, so that all tracers of a process share
+// it: a program that is linked with a tracer may have another one preloaded, each call passes
+// through both, and one of them has to be passive. A number, since a child that was forked in the
+// middle of the start starts anew.
+extern "C" [[gnu::visibility("default")]] std::atomic<std::uint32_t> omnio_traced_process;
+std::atomic<std::uint32_t> omnio_traced_process{0};
+
 namespace omnio::trace {
 
 constinit Process process;
@@ -90,6 +97,8 @@ Mode start() {
     return Mode::kPassive;
   }
   if (leavesTooLittle()) return Mode::kPassive;
+  const auto pid = static_cast<std::uint32_t>(rawSyscall(SYS_getpid));
+  if (omnio_traced_process.exchange(pid) == pid) return Mode::kPassive;
   if (!makeEpochPage()) return Mode::kPassive;
   readSettings(process.settings);
   makePrefetchDirectory();
