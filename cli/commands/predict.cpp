@@ -41,6 +41,7 @@ struct PredictOptions {
   std::string plot;
   std::string at;
   std::optional<std::uint64_t> next;
+  std::string within;
   bool prefetch = false;
   std::optional<std::uint64_t> delay_us;
   bool json = false;
@@ -84,10 +85,13 @@ report::LinePlot plotOf(const predict::Prediction& prediction) {
 
 // Prints the operations that come next at a moment; there are no scores.
 int runForecast(const PredictOptions& options, const tracefile::Trace& trace) {
-  const base::Result<predict::Forecast> forecast =
-      predict::forecast(trace, options.selection.rank, options.selection.thread,
-                        *tracefile::readTime(options.at), options.next.value_or(kUsualNext));
+  const std::size_t shown = options.next.value_or(kUsualNext);
+  base::Result<predict::Forecast> forecast = predict::forecast(
+      trace, options.selection.rank, options.selection.thread, *tracefile::readTime(options.at),
+      options.within.empty() ? shown : predict::Forecast::kMostNext);
   if (!forecast) return fail(forecast.failure());
+  forecast->shown = shown;
+  if (!options.within.empty()) forecast->window_ns = *tracefile::readTime(options.within);
   sayWhatIsMissing(options.selection.trace, forecast->wholeness);
   const int status =
       options.json ? printJson(predict::jsonOf(*forecast)) : printAll(predict::textOf(*forecast));
@@ -113,6 +117,8 @@ std::optional<base::Failure> wrongUseOf(const PredictOptions& options) {
   const char* sentence = nullptr;
   if (options.at.empty() && options.next) {
     sentence = "--next goes with --at alone";
+  } else if (options.at.empty() && !options.within.empty()) {
+    sentence = "--within goes with --at alone";
   } else if (!options.at.empty() &&
              !(options.selection.paths.empty() && options.selection.window.empty())) {
     sentence = "--at tells all that comes next: --path and --window do not go with it";
@@ -201,16 +207,23 @@ void addPredictCommand(base::Command program) {
   const base::Command command = program.subcommand(
       "predict", "How well the next operations of each process can be told from those before");
   options->selection.addTo(command);
+  const auto isTime = [](const std::string& word) {
+    const base::Result<std::int64_t> read = tracefile::readTime(word);
+    return read ? std::string() : read.failure().sentence;
+  };
   const base::OptionHandle at =
       command
           .option(
               "--at", options->at,
               "The operations that come next at this time of the run, in seconds, and what came")
           .typeName("TIME")
-          .check([](const std::string& word) {
-            const base::Result<std::int64_t> read = tracefile::readTime(word);
-            return read ? std::string() : read.failure().sentence;
-          });
+          .check(isTime);
+  command
+      .option("--within", options->within,
+              "With --at: how many operations come within so many seconds, and how many before a "
+              "pause as long")
+      .typeName("TIME")
+      .check(isTime);
   command
       .option("--next", options->next,
               fmt::format("With --at: so many operations of each thread [{}]", kUsualNext))

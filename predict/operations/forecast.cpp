@@ -166,6 +166,46 @@ std::optional<double> Forecast::until(const Thread& thread, const Said& said) co
   return *said.operation.until_ns - static_cast<double>(at_ns - thread.last.operation.end_ns);
 }
 
+namespace {
+
+// `starts`: from the moment on, in order, as far as they are known.
+Forecast::Counts countsOf(const std::vector<double>& starts, double window_ns) {
+  Forecast::Counts counts;
+  double last = 0;
+  for (const double start : starts) {
+    if (start > window_ns) counts.within_at_least = false;
+    if (counts.within_at_least) ++counts.within;
+    if (start - last >= window_ns) counts.before_pause_at_least = false;
+    if (counts.before_pause_at_least) ++counts.before_pause;
+    last = start;
+  }
+  return counts;
+}
+
+}  // namespace
+
+Forecast::Counts Forecast::said(const Thread& thread, std::int64_t window_ns) const {
+  std::vector<double> starts;
+  for (const Line& line : thread.lines) {
+    const std::optional<double> start = line.said ? until(thread, *line.said) : std::nullopt;
+    if (!start) break;
+    starts.push_back(*start);
+  }
+  return countsOf(starts, static_cast<double>(window_ns));
+}
+
+Forecast::Counts Forecast::came(const Thread& thread, std::int64_t window_ns) const {
+  std::vector<double> starts;
+  for (const Line& line : thread.lines) {
+    if (line.came) starts.push_back(until(*line.came));
+  }
+  Counts counts = countsOf(starts, static_cast<double>(window_ns));
+  if (starts.size() < thread.lines.size()) {
+    counts.within_at_least = counts.before_pause_at_least = false;  // the log has no more
+  }
+  return counts;
+}
+
 base::Result<Forecast> forecast(const tracefile::Trace& trace, std::optional<int> rank,
                                 std::optional<unsigned> thread, std::int64_t at_ns,
                                 std::size_t count) {

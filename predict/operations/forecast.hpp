@@ -49,9 +49,22 @@ struct Forecast {
 
   std::string trace;  // the directory, as it was given
   tracefile::Wholeness wholeness;
-  std::int64_t run_start_ns = 0;  // by the clock of the operations
-  std::int64_t at_ns = 0;         // by that clock
-  std::vector<Thread> threads;    // in order of ranks
+  std::int64_t run_start_ns = 0;          // by the clock of the operations
+  std::int64_t at_ns = 0;                 // by that clock
+  std::vector<Thread> threads;            // in order of ranks
+  std::size_t shown = kMostNext;          // of the lines of each thread
+  std::optional<std::int64_t> window_ns;  // whose Counts are shown
+
+  // Of these operations, how many begin within a time from the moment on, and how many before the
+  // first pause that is as long: before the phase ends that is under way.
+  struct Counts {
+    std::uint64_t within = 0;
+    std::uint64_t before_pause = 0;
+    bool within_at_least = true;  // there may be more than were looked at
+    bool before_pause_at_least = true;
+  };
+  Counts said(const Thread& thread, std::int64_t window_ns) const;
+  Counts came(const Thread& thread, std::int64_t window_ns) const;
 
   // From the moment on, ns: before it where an operation was under way, or is overdue.
   std::optional<double> until(const Thread& thread, const Said& said) const;

@@ -57,6 +57,22 @@ std::vector<std::string> rowOf(const Forecast& forecast, const Forecast::Thread&
   return row;
 }
 
+void appendCounts(std::string& out, const Forecast& forecast, const Forecast::Thread& thread) {
+  if (!forecast.window_ns) return;
+  const auto number = [](std::uint64_t count, bool at_least) {
+    return fmt::format("{}{}", at_least ? "at least " : "", count);
+  };
+  const Forecast::Counts said = forecast.said(thread, *forecast.window_ns);
+  const Forecast::Counts came = forecast.came(thread, *forecast.window_ns);
+  const std::string window = base::humanNs(static_cast<double>(*forecast.window_ns));
+  fmt::format_to(
+      std::back_inserter(out),
+      "  within {}: {} predicted, {} came; before a pause of {}: {} predicted, {} came\n", window,
+      number(said.within, said.within_at_least), number(came.within, came.within_at_least), window,
+      number(said.before_pause, said.before_pause_at_least),
+      number(came.before_pause, came.before_pause_at_least));
+}
+
 void appendThread(std::string& out, const Forecast& forecast, const Forecast::Thread& thread) {
   const auto into = std::back_inserter(out);
   const Operation& last = thread.last.operation;
@@ -68,10 +84,12 @@ void appendThread(std::string& out, const Forecast& forecast, const Forecast::Th
   if (transfers(last.kind) && last.has_size) fmt::format_to(into, " of {} bytes", last.bytes);
   if (transfers(last.kind) && last.has_offset) fmt::format_to(into, " at {}", last.offset);
   fmt::format_to(into, " of {}\n", base::printable(thread.last.path));
+  appendCounts(out, forecast, thread);
   std::vector<std::vector<std::string>> rows = {{"in", "weight", "call", "offset", "size", "file",
                                                  "right", "came in", "call", "offset", "size",
                                                  "file"}};
   for (const Forecast::Line& line : thread.lines) {
+    if (rows.size() > forecast.shown) break;
     if (line.said || line.came) rows.push_back(rowOf(forecast, thread, line));
   }
   base::appendTable(out, rows, base::Align::kRight);
@@ -91,6 +109,15 @@ void putCame(base::JsonWriter& json, const Forecast& forecast, const Forecast::C
   putOperation(json, one.kind, came.path, one.has_offset, one.offset, one.has_size, one.bytes);
   json.put("start_ns", one.start_ns - forecast.run_start_ns);
   json.put("end_ns", one.end_ns - forecast.run_start_ns);
+}
+
+void putCounts(base::JsonWriter& json, std::string_view name, const Forecast::Counts& counts) {
+  json.object(name, [&] {
+    json.put("within", counts.within);
+    json.put("within_at_least", counts.within_at_least);
+    json.put("before_pause", counts.before_pause);
+    json.put("before_pause_at_least", counts.before_pause_at_least);
+  });
 }
 
 void putLine(base::JsonWriter& json, const Forecast& forecast, const Forecast::Thread& thread,
@@ -139,15 +166,22 @@ std::string jsonOf(const Forecast& forecast) {
           json.put("reasons", forecast.wholeness.reasons);
         });
         json.put("at_ns", forecast.at_ns - forecast.run_start_ns);
+        if (forecast.window_ns) json.put("within_ns", *forecast.window_ns);
         json.list("threads", forecast.threads, [&](const Forecast::Thread& thread) {
           json.object([&] {
             json.put("process", base::printable(thread.process));
             json.put("rank", thread.rank);
             json.put("thread", thread.thread);
             json.object("last", [&] { putCame(json, forecast, thread.last); });
+            if (forecast.window_ns) {
+              putCounts(json, "predicted", forecast.said(thread, *forecast.window_ns));
+              putCounts(json, "came", forecast.came(thread, *forecast.window_ns));
+            }
             json.key("next");
             json.beginList();
+            std::size_t shown = 0;
             for (const Forecast::Line& line : thread.lines) {
+              if (shown++ == forecast.shown) break;
               if (!line.said && !line.came) continue;
               json.object([&] { putLine(json, forecast, thread, line); });
             }

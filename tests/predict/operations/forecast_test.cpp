@@ -92,6 +92,37 @@ TEST(Forecast, AtTheEndLessComesThanIsSaid) {
   EXPECT_NE(jsonOf(*forecast).find("\"came\": null"), std::string::npos);
 }
 
+TEST(Forecast, CountsWhatComesInATimeAndBeforeAPause) {
+  const test::TemporaryDirectory directory;
+  saveReads(directory, 0, 1, 50);
+  base::Result<Forecast> forecast = forecastOf(directory, 20'500, 10);
+  ASSERT_TRUE(forecast.ok()) << forecast.failure().sentence;
+  const Forecast::Thread& thread = forecast->threads.front();
+  // The next begins 500 ns later, and then one each 1,000 ns.
+  const Forecast::Counts said = forecast->said(thread, 3'500);
+  EXPECT_EQ(said.within, 4U);
+  EXPECT_FALSE(said.within_at_least);
+  EXPECT_EQ(said.before_pause, 10U);
+  EXPECT_TRUE(said.before_pause_at_least);
+  EXPECT_EQ(forecast->came(thread, 3'499).within, 3U);
+  EXPECT_EQ(forecast->came(thread, 1'000).before_pause, 1U);
+  EXPECT_EQ(forecast->said(thread, 500).before_pause, 0U);
+  forecast->window_ns = 3'500;
+  forecast->shown = 1;
+  EXPECT_NE(textOf(*forecast).find("  within 3.50 us: 4 predicted, 4 came; before a pause of 3.50 "
+                                   "us: at least 10 predicted, at least 10 came\n"),
+            std::string::npos)
+      << textOf(*forecast);
+  EXPECT_EQ(jsonOf(*forecast).find("\"right\"", jsonOf(*forecast).find("\"right\"") + 1),
+            std::string::npos);
+  // The log ends after two more.
+  forecast = forecastOf(directory, 48'500, 10);
+  ASSERT_TRUE(forecast.ok());
+  const Forecast::Counts last = forecast->came(forecast->threads.front(), 5'000);
+  EXPECT_EQ(last.before_pause, 2U);
+  EXPECT_FALSE(last.before_pause_at_least);
+}
+
 TEST(Forecast, SaysWhereThereIsNothingToTell) {
   const test::TemporaryDirectory directory;
   saveReads(directory, 0, 1, 50);
