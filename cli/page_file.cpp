@@ -3,6 +3,7 @@
 #include <fmt/chrono.h>
 
 #include <chrono>
+#include <system_error>
 
 #include "core/base/document_file.hpp"
 #include "core/base/printable.hpp"
@@ -14,6 +15,21 @@ base::Result<std::size_t> writePage(const std::string& path, report::PageKind ki
   const std::string page = report::pageOf(kind, base::safeJson(data));
   if (const auto written = base::writeDocument(path, page); !written) return written.failure();
   return page.size();
+}
+
+base::Result<void> writeFigures(const std::filesystem::path& directory,
+                                const std::vector<report::Figure>& figures) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) {
+    return base::failure(base::Code::kSystem, "cannot make the directory {}: {}",
+                         base::printable(directory.native()), error.message());
+  }
+  for (const report::Figure& figure : figures) {
+    const auto written = base::writeDocument(directory / figure.name, figure.svg);
+    if (!written) return written;
+  }
+  return {};
 }
 
 std::string timeNow() {

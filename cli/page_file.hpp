@@ -1,10 +1,12 @@
 // Shared by the commands that write a page for the browser.
 #pragma once
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/base/result.hpp"
+#include "report/figures.hpp"
 #include "report/page.hpp"
 
 namespace omnio::cli {
@@ -12,6 +14,10 @@ namespace omnio::cli {
 // Writes a page with this data, a JSON document. Returns its size in bytes.
 base::Result<std::size_t> writePage(const std::string& path, report::PageKind kind,
                                     std::string_view data);
+
+// Writes pictures into the directory, which is made where needed.
+base::Result<void> writeFigures(const std::filesystem::path& directory,
+                                const std::vector<report::Figure>& figures);
 
 // As of RFC 3339, in UTC.
 std::string timeNow();

@@ -85,10 +85,11 @@ class LineDrawing {
       : plot_(plot),
         legend_(legendOf(plot.lines)),
         more_rows_(legend_.empty() ? 0 : kLegendRow * static_cast<double>(legend_.back().row)),
-        svg_(kPlotWidth, kPlotHeight + more_rows_, plot.title, plot.value_axis + " over time") {
+        svg_(kPlotWidth, kPlotHeight + more_rows_, plot.title,
+             fmt::format("{} over {}", plot.value_axis, plot.axis)) {
     std::size_t bins = 1;
     for (const PlotLine& line : plot.lines) bins = std::max(bins, line.values.size());
-    seconds_ = static_cast<double>(bins) * plot.bin_s;
+    length_ = static_cast<double>(bins) * plot.bin;
   }
 
   std::string draw() {
@@ -102,30 +103,58 @@ class LineDrawing {
   }
 
  private:
-  double x(double seconds) const {
-    return kPlotLeft + seconds / seconds_ * (kPlotWidth - kPlotLeft - kPlotRight);
+  double x(double place) const {
+    return kPlotLeft + place / length_ * (kPlotWidth - kPlotLeft - kPlotRight);
   }
-  double y(double value) const {
+  // From 0 at the begin of the axis to 1 at its end.
+  double part(double value) const {
+    if (plot_.log_from == 0) return value / plot_.most;
+    return std::log10(std::max(value, plot_.log_from) / plot_.log_from) / decades();
+  }
+  double decades() const {
+    return std::max(std::ceil(std::log10(plot_.most / plot_.log_from) - 1e-9), 1.0);
+  }
+  double y(double value) const { return yAt(part(value)); }
+  double yAt(double part) const {
     const double bottom = kPlotHeight + more_rows_ - kPlotBottom;
-    return bottom - value / plot_.most * (kPlotHeight - kPlotTop - kPlotBottom);
+    return bottom - part * (kPlotHeight - kPlotTop - kPlotBottom);
+  }
+
+  std::vector<double> valueTicks() const {
+    std::vector<double> ticks;
+    if (plot_.log_from > 0) {
+      for (int i = 0; i <= static_cast<int>(decades()); ++i) {
+        ticks.push_back(plot_.log_from * std::pow(10, i));
+      }
+      return ticks;
+    }
+    const double step = plotStep(plot_.most);
+    for (double value = 0; value <= plot_.most * 1.001; value += step) ticks.push_back(value);
+    return ticks;
+  }
+
+  // A wide one would reach the name of the axis.
+  std::string valueText(double value) const {
+    const bool is_short = value == 0 || (value >= 0.05 && value < 9999.5);
+    return is_short || plot_.log_from == 0 ? fmt::format("{:.6g}", value)
+                                           : fmt::format("1e{}", std::lround(std::log10(value)));
   }
 
   void axes() {
-    const double value_step = plotStep(plot_.most);
-    for (double value = 0; value <= plot_.most * 1.001; value += value_step) {
+    for (const double value : valueTicks()) {
       svg_.line(kPlotLeft, y(value), kPlotWidth - kPlotRight, y(value), kGridColour);
-      svg_.text(kPlotLeft - 8, y(value) + 4, svgNumber(value), Anchor::kEnd);
+      svg_.text(kPlotLeft - 8, y(value) + 4, valueText(value), Anchor::kEnd);
     }
-    const double step = plotStep(seconds_);
-    for (double seconds = 0; seconds <= seconds_ * 1.001; seconds += step) {
-      svg_.line(x(seconds), y(0), x(seconds), y(0) + kTickSize, kAxisColour);
-      svg_.text(x(seconds), y(0) + 18, fmt::format("{:.6g}", seconds), Anchor::kMiddle);
+    const double step = plotStep(length_);
+    for (double place = 0; place <= length_ * 1.001; place += step) {
+      svg_.line(x(place), yAt(0), x(place), yAt(0) + kTickSize, kAxisColour);
+      svg_.text(x(place), yAt(0) + 18, fmt::format("{:.6g}", place), Anchor::kMiddle);
     }
-    svg_.line(kPlotLeft, y(0), kPlotWidth - kPlotRight, y(0), kAxisColour);
-    svg_.line(kPlotLeft, y(0), kPlotLeft, y(plot_.most), kAxisColour);
-    svg_.text((kPlotLeft + kPlotWidth - kPlotRight) / 2, kPlotHeight + more_rows_ - 8, "time (s)",
+    svg_.line(kPlotLeft, yAt(0), kPlotWidth - kPlotRight, yAt(0), kAxisColour);
+    svg_.line(kPlotLeft, yAt(0), kPlotLeft, yAt(1), kAxisColour);
+    svg_.text((kPlotLeft + kPlotWidth - kPlotRight) / 2, kPlotHeight + more_rows_ - 8, plot_.axis,
               Anchor::kMiddle);
-    svg_.verticalText(14, (y(0) + y(plot_.most)) / 2, plot_.value_axis);
+    svg_.verticalText(14, (yAt(0) + yAt(1)) / 2, plot_.value_axis);
   }
 
   void legend(std::string_view name, const LineStyle& style, const LegendPlace& place) {
@@ -138,7 +167,7 @@ class LineDrawing {
     svg_.text(place.left + kLegendSample + 5, y + 4, textWithin(name, room));
   }
 
-  // Bins without a value make gaps.
+  // Bins without a value make gaps, unless these are passed over.
   void line(const PlotLine& line, const LineStyle& style) {
     std::string path;
     bool is_open = false;
@@ -148,9 +177,15 @@ class LineDrawing {
         is_open = false;
         continue;
       }
-      const double begin = x(static_cast<double>(i) * plot_.bin_s);
-      const double end = x(static_cast<double>(i + 1) * plot_.bin_s);
-      const double at = y(std::clamp(*value, 0.0, plot_.most));
+      if (plot_.is_sparse) {
+        path += fmt::format("{}{} {}", path.empty() ? "M" : "L",
+                            svgNumber(x((static_cast<double>(i) + 0.5) * plot_.bin)),
+                            svgNumber(yAt(std::clamp(part(*value), 0.0, 1.0))));
+        continue;
+      }
+      const double begin = x(static_cast<double>(i) * plot_.bin);
+      const double end = x(static_cast<double>(i + 1) * plot_.bin);
+      const double at = yAt(std::clamp(part(*value), 0.0, 1.0));
       path += fmt::format("{}{} {}H{}", is_open ? "L" : "M", svgNumber(begin), svgNumber(at),
                           svgNumber(end));
       is_open = true;
@@ -165,7 +200,7 @@ class LineDrawing {
   const std::vector<LegendPlace> legend_;
   const double more_rows_;  // of the legend, beside the first
   Svg svg_;
-  double seconds_ = 1;
+  double length_ = 1;  // of the axis below
 };
 
 }  // namespace

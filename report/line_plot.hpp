@@ -1,4 +1,5 @@
-// A picture of quantities over time, as SVG, in the style of the figures (report/figures.hpp).
+// A picture of quantities over time, or over a count, as SVG, in the style of the figures
+// (report/figures.hpp).
 #pragma once
 
 #include <optional>
@@ -14,9 +15,12 @@ struct PlotLine {
 
 struct LinePlot {
   std::string title;
-  std::string value_axis;       // "hit ratio (%)"
-  double most = 100;            // the end of that axis, which begins at 0
-  double bin_s = 1;             // the width of a bin, in seconds
+  std::string value_axis;  // "hit ratio (%)"
+  double most = 100;       // the end of that axis, which begins at 0
+  double log_from = 0;  // not 0: the axis is logarithmic, begins there, and ends at a power of 10
+  double bin = 1;       // the width of a bin, in units of the axis below
+  std::string axis = "time (s)";
+  bool is_sparse = false;       // many bins have no value: lines pass over these
   std::vector<PlotLine> lines;  // at most six are drawn
 };
 

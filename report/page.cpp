@@ -30,6 +30,7 @@ OMNIO_ASSET(html, "page.html");
 OMNIO_ASSET(css, "page.css");
 OMNIO_ASSET(script, "page.js");
 OMNIO_ASSET(comparison, "comparison.js");
+OMNIO_ASSET(prediction, "prediction.js");
 OMNIO_ASSET(echarts, "vendor/echarts.js");
 
 namespace omnio::report {
@@ -57,13 +58,17 @@ std::string withoutTags(std::string_view data) {
 
 std::string pageOf(PageKind kind, std::string_view data) {
   const std::string safe = withoutTags(data);
-  const std::string_view comparison = asset(omnio_asset_comparison, omnio_asset_comparison_end);
+  std::string more;
+  if (kind == PageKind::kPrediction) {
+    more += asset(omnio_asset_prediction, omnio_asset_prediction_end);
+  }
+  if (kind != PageKind::kReport) more += asset(omnio_asset_comparison, omnio_asset_comparison_end);
   // In the order in which the page has them.
   const std::array<std::pair<std::string_view, std::string_view>, 5> parts = {
       {{"/*CSS*/", asset(omnio_asset_css, omnio_asset_css_end)},
        {"/*DATA*/", safe},
        {"/*ECHARTS*/", asset(omnio_asset_echarts, omnio_asset_echarts_end)},
-       {"/*COMPARISON*/", kind == PageKind::kComparison ? comparison : std::string_view()},
+       {"/*COMPARISON*/", more},
        {"/*PAGE*/", asset(omnio_asset_script, omnio_asset_script_end)}}};
   std::string_view rest = asset(omnio_asset_html, omnio_asset_html_end);
   std::string page;

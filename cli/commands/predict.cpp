@@ -8,10 +8,13 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "cli/call_selection.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
+#include "cli/page_file.hpp"
+#include "cli/prediction_curves.hpp"
 #include "cli/progress_line.hpp"
 #include "core/base/document_file.hpp"
 #include "core/base/printable.hpp"
@@ -25,7 +28,6 @@
 #include "predict/operations/forecast.hpp"
 #include "predict/operations/prediction.hpp"
 #include "prefetch/simulation.hpp"
-#include "report/line_plot.hpp"
 
 namespace omnio::cli {
 namespace {
@@ -39,6 +41,8 @@ struct PredictOptions {
   std::string saved;
   std::size_t ahead = 8;
   std::string plot;
+  std::string page;
+  std::string figures;
   std::string at;
   std::optional<std::uint64_t> next;
   std::string within;
@@ -61,26 +65,6 @@ predict::Selection chosenOf(const CallSelection& options) {
     };
   }
   return selection;
-}
-
-report::LinePlot plotOf(const predict::Prediction& prediction) {
-  constexpr double kNsPerS = 1e9;
-  const predict::HitTimeline& timeline = prediction.timeline;
-  report::LinePlot plot{.title = "Hit ratio of the next operation's bytes",
-                        .value_axis = "hit ratio (%)",
-                        .bin_s = static_cast<double>(timeline.binNs()) / kNsPerS,
-                        .lines = {}};
-  for (std::size_t way = 0; way < predict::kWays; ++way) {
-    report::PlotLine line{.name = std::string(titleOf(static_cast<predict::Way>(way))),
-                          .values = {}};
-    for (const predict::HitTimeline::Bin& bin : timeline.bins()) {
-      line.values.push_back(bin.hits[way] == 0
-                                ? std::nullopt
-                                : std::optional(bin.hit[way] / static_cast<double>(bin.hits[way])));
-    }
-    plot.lines.push_back(std::move(line));
-  }
-  return plot;
 }
 
 // Prints the operations that come next at a moment; there are no scores.
@@ -155,6 +139,22 @@ base::Result<void> openBefore(const PredictOptions& options, Before& before) {
   return {};
 }
 
+// Writes the page and the pictures that were asked for.
+base::Result<void> draw(const PredictOptions& options, const predict::Prediction& prediction) {
+  if (!options.page.empty()) {
+    const auto bytes =
+        writePage(options.page, report::PageKind::kPrediction, pageDataOf(prediction));
+    if (!bytes) return bytes.failure();
+  }
+  if (options.plot.empty() && options.figures.empty()) return {};
+  const std::vector<report::Figure> figures = figuresOf(prediction);
+  if (!options.plot.empty()) {
+    const auto written = base::writeDocument(options.plot, figures.front().svg);
+    if (!written) return written.failure();
+  }
+  return options.figures.empty() ? base::Result<void>() : writeFigures(options.figures, figures);
+}
+
 int runPredict(const PredictOptions& options) {
   if (const auto wrong = wrongUseOf(options)) return fail(*wrong, kWrongUsage);
   const ProgressLine progress;
@@ -175,16 +175,14 @@ int runPredict(const PredictOptions& options) {
       writer->add(rank, std::move(models));
     };
   }
-  const base::Result<predict::Prediction> prediction = predict::predictOperations(
+  base::Result<predict::Prediction> prediction = predict::predictOperations(
       *trace, chosenOf(options.selection), options.ahead, before.run.get(), keep);
   if (!prediction) return fail(prediction.failure());
   if (writer) {
     if (const auto written = writer->finish(); !written) return fail(written.failure());
   }
-  if (!options.plot.empty()) {
-    const auto written = base::writeDocument(options.plot, report::svgOf(plotOf(*prediction)));
-    if (!written) return fail(written.failure());
-  }
+  prediction->version = OMNIO_VERSION;
+  if (const auto drawn = draw(options, *prediction); !drawn) return fail(drawn.failure());
   sayWhatIsMissing(options.selection.trace, prediction->wholeness);
   if (before.trace) {
     sayWhatIsMissing(options.earlier, tracefile::assess(*before.trace));
@@ -268,6 +266,18 @@ void addPredictCommand(base::Command program) {
       .excludes(prefetch);
   command.option("--plot", options->plot, "Writes a picture (SVG) of the hit ratio over time")
       .typeName("FILE.svg")
+      .excludes(at)
+      .excludes(prefetch);
+  command
+      .option("--figures", options->figures,
+              "Writes pictures (SVG) of how well it went along the run into this directory")
+      .typeName("DIR")
+      .excludes(at)
+      .excludes(prefetch);
+  command
+      .option("--page", options->page,
+              "Writes a page for the browser: these curves, and the tables")
+      .typeName("PAGE")
       .excludes(at)
       .excludes(prefetch);
   command.flag("--json", options->json, "A JSON document instead of tables");

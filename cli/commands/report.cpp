@@ -3,10 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <memory>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -16,7 +14,6 @@
 #include "cli/page_file.hpp"
 #include "cli/progress_line.hpp"
 #include "cli/slow_paths.hpp"
-#include "core/base/document_file.hpp"
 #include "core/base/printable.hpp"
 #include "core/tracefile/completeness.hpp"
 #include "phase_model/model_builder.hpp"
@@ -79,21 +76,6 @@ void findAdvice(const report::AdviceSettings& settings, report::PageData& data) 
   }
   data.advice =
       report::adviceOn({data.by_file, data.by_call, data.by_rank, data.lateness}, settings);
-}
-
-base::Result<void> writeFigures(const std::filesystem::path& directory,
-                                const std::vector<report::Figure>& figures) {
-  std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  if (error) {
-    return base::failure(base::Code::kSystem, "cannot make the directory {}: {}",
-                         base::printable(directory.native()), error.message());
-  }
-  for (const report::Figure& figure : figures) {
-    const auto written = base::writeDocument(directory / figure.name, figure.svg);
-    if (!written) return written;
-  }
-  return {};
 }
 
 int runReport(const ReportOptions& options) {

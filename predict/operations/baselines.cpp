@@ -17,10 +17,18 @@ constexpr base::Word<Way> kTitles[] = {
     {Way::kPatterns, "access patterns"}, {Way::kReadAhead, "kernel's read-ahead"}};
 
 // Of more than so many, drops those that were not used for longest.
+template <typename Map, typename Drop>
+void keepLatest(Map& map, std::size_t most, std::uint64_t count, Drop drop) {
+  if (map.size() <= most) return;
+  std::erase_if(map, [&](const auto& entry) {
+    const bool is_old = entry.second.used + most / 2 < count;
+    if (is_old) drop(entry.second);
+    return is_old;
+  });
+}
 template <typename Map>
 void keepLatest(Map& map, std::size_t most, std::uint64_t count) {
-  if (map.size() <= most) return;
-  std::erase_if(map, [&](const auto& entry) { return entry.second.used + most / 2 < count; });
+  keepLatest(map, most, count, [](const auto&) {});
 }
 
 }  // namespace
@@ -88,11 +96,24 @@ std::optional<std::int64_t> Repeat::offsetOf(const Operation& operation) const {
 void Patterns::take(const Operation& operation) {
   last_ = operation;
   if (!operation.has_offset || operation.bytes == 0) return;
-  OfFile& file = files_[keyOf(operation)];
-  if (file.file != operation.file) file = {.file = operation.file, .patterns = {}};
+  const auto found = [this](const OfFile& file) {
+    if (take_found_) take_found_(file.last, file.patterns);
+  };
+  const auto [place, is_new] = files_.try_emplace(keyOf(operation));
+  OfFile& file = place->second;
+  if (!is_new && file.last.file != operation.file) {
+    found(file);
+    file.patterns = {};
+  }
+  file.last = operation;
   file.used = ++count_;
   file.patterns.add(operation.offset, static_cast<std::uint64_t>(operation.bytes));
-  keepLatest(files_, kMostFiles, count_);
+  keepLatest(files_, kMostFiles, count_, found);
+}
+
+void Patterns::finish() {
+  if (!take_found_) return;
+  for (const auto& [key, file] : files_) take_found_(file.last, file.patterns);
 }
 
 std::vector<Predicted> Patterns::path(std::size_t count) const {
@@ -101,7 +122,7 @@ std::vector<Predicted> Patterns::path(std::size_t count) const {
   Predicted one{.context = last_->context, .kind = last_->kind};
   one.segment.slot = last_->slot;
   const auto file = files_.find(keyOf(*last_));
-  if (!transfers(last_->kind) || file == files_.end() || file->second.file != last_->file) {
+  if (!transfers(last_->kind) || file == files_.end() || file->second.last.file != last_->file) {
     return all;
   }
   for (const AccessPatterns::Prediction& said : file->second.patterns.predict(count)) {
@@ -116,7 +137,7 @@ std::vector<Predicted> Patterns::path(std::size_t count) const {
 std::optional<Patterns::AccessPatterns::Prediction> Patterns::saidOf(
     const Operation& operation) const {
   const auto file = files_.find(keyOf(operation));
-  if (file == files_.end() || file->second.file != operation.file) return std::nullopt;
+  if (file == files_.end() || file->second.last.file != operation.file) return std::nullopt;
   return file->second.patterns.next();
 }
 

@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/pattern/access/access_patterns.hpp"
@@ -55,6 +57,14 @@ class Repeat final : public Predictor {
 // What comes next is taken to be of the same call and file as the last operation.
 class Patterns final : public Predictor {
  public:
+  // Takes all patterns of a file once it is known that they have no more: another file has its
+  // slot, it was not used for long, or the run has ended. The operation is the last one.
+  using TakeFound =
+      std::function<void(const Operation& last, const pattern::access::AccessPatterns& patterns)>;
+  void setTakeFound(TakeFound take) { take_found_ = std::move(take); }
+  // At the end of the run.
+  void finish();
+
   void take(const Operation& operation) override;
   std::vector<Predicted> next() const override { return path(1); }
   std::vector<Path> following(std::size_t count) const override {
@@ -71,7 +81,7 @@ class Patterns final : public Predictor {
   // AccessPatterns::kMostBytes.
   static constexpr std::size_t kMostFiles = 64;
   struct OfFile {
-    event::FileId file = event::kNoFile;
+    Operation last;
     AccessPatterns patterns;
     std::uint64_t used = 0;
   };
@@ -82,6 +92,7 @@ class Patterns final : public Predictor {
 
   std::optional<Operation> last_;
   std::unordered_map<std::uint64_t, OfFile> files_;  // by keyOf()
+  TakeFound take_found_;
   std::uint64_t count_ = 0;
 };
 

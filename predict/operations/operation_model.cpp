@@ -153,17 +153,22 @@ Path OperationModel::path(const pattern::GrammarPredictor::Expected& first,
                           std::size_t count) const {
   Path path{.weight = first.weight, .operations = {}};
   path.operations.reserve(count);
-  std::optional<pattern::GrammarPredictor::Iterator> sequence;
-  if (believesGrammar()) sequence = contexts_sequence_.iterator(first.symbol);
   AlongPath along;
   along.before = lastContext();
   if (last_) along.end_ns = 0;
-  while (path.operations.size() < count) {
-    const std::uint64_t context =
-        sequence ? sequence->next().value_or(lastContext()) : lastContext();
+  for (const std::uint64_t context : contextsFrom(first.symbol, count)) {
     path.operations.push_back(this->along(along, context));
   }
   return path;
+}
+
+std::vector<std::uint64_t> OperationModel::contextsFrom(std::uint64_t first,
+                                                        std::size_t count) const {
+  std::vector<std::uint64_t> contexts(count, lastContext());
+  if (!believesGrammar()) return contexts;
+  pattern::GrammarPredictor::Iterator sequence = contexts_sequence_.iterator(first);
+  for (std::uint64_t& context : contexts) context = sequence.next().value_or(context);
+  return contexts;
 }
 
 Predicted OperationModel::along(AlongPath& path, std::uint64_t context) const {

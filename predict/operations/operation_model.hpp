@@ -41,6 +41,8 @@ class OperationModel final : public Predictor {
   std::vector<Path> following(std::size_t count) const override;
   // The first of these alone, which takes less time; nothing where nothing is expected.
   Path likeliest(std::size_t count) const;
+  // The contexts of the path that begins with this one of next().
+  std::vector<std::uint64_t> contextsFrom(std::uint64_t first, std::size_t count) const;
   std::optional<std::int64_t> sizeOf(const Operation& operation) const override;
   std::optional<std::int64_t> offsetOf(const Operation& operation) const override;
   // The time from the end of the last operation to the begin of this one. Nothing where the

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <memory>
@@ -22,6 +23,7 @@ namespace {
 // Families of files that have scores of their own, in a process, and in all. Those beyond are one.
 constexpr std::size_t kMostFamilies = 4096;
 constexpr std::size_t kMostNames = 4 * kMostFamilies;
+constexpr std::size_t kMostFindings = 1024;  // of these that have findings of their own
 constexpr std::string_view kOthers = "(other files)";
 
 // Replays one rank.
@@ -29,15 +31,16 @@ class RankReplay {
  public:
   // With `earlier`, models go on with what they learnt there.
   RankReplay(const Processes& processes, const Selection& selection, std::size_t ahead,
-             std::int64_t run_start_ns, HitTimeline& timeline, RankModels* earlier)
+             std::int64_t run_start_ns, Curves& curves, RankModels* earlier)
       : selection_(selection),
         ahead_(ahead),
         run_start_ns_(run_start_ns),
-        timeline_(timeline),
+        curves_(curves),
         earlier_(earlier),
         run_(processes, selection.thread),
         threads_(processes.size()),
-        files_(processes.size()) {
+        files_(processes.size()),
+        findings_(processes.size()) {
     if (earlier != nullptr) run_.goOnWith(*earlier);
   }
 
@@ -86,6 +89,18 @@ class RankReplay {
       }
     }
   }
+  // put(name, writes, findings) for what was found in the reads, or in the writes, of each of
+  // these.
+  template <typename Put>
+  void eachFinding(Put put) const {
+    for (std::size_t process = 0; process < findings_.size(); ++process) {
+      const FileSlots& slots = run_.slotsOf(process);
+      for (const auto& [key, found] : findings_[process]) {
+        const auto& [family, writes] = key;
+        put(family < kMostFamilies ? slots.nameOf(family) : kOthers, writes, found);
+      }
+    }
+  }
 
  private:
   using Phased = std::array<PhasedScore, kWays>;
@@ -103,6 +118,10 @@ class RankReplay {
       if (window->from_ns > 0 && time_ns < window->from_ns) return false;
       if (window->to_ns && time_ns >= *window->to_ns) return false;
     }
+    return hasPath(operation);
+  }
+
+  bool hasPath(const Operation& operation) {
     if (!selection_.has_path) return true;
     const auto file = static_cast<std::size_t>(operation.file);
     if (file >= has_file_.size()) has_file_.resize(file + 1);
@@ -113,18 +132,53 @@ class RankReplay {
   void take(const Operation& operation) {
     const std::size_t process = run_.process();
     std::unique_ptr<Thread>& thread = threads_[process][run_.model()];
-    if (!thread) thread = std::make_unique<Thread>(ahead_, run_.modelsOf(process), run_.model());
+    if (!thread) {
+      thread = std::make_unique<Thread>(ahead_, run_.modelsOf(process), run_.model());
+      thread->replay.setTakeFound([this, process](const Operation& last, const auto& patterns) {
+        if (hasPath(last)) findingsOf(process, last).take(patterns);
+      });
+    }
     ThreadReplay& replay = thread->replay;
     const Scores& one = replay.take(operation);
     if (!counts(operation)) return;
     if (operation.has_stack) ++with_stacks;
-    timeline_.add(operation.start_ns - run_start_ns_, one);
-    const std::size_t family =
-        std::min(run_.slotsOf(process).familyOf(operation.slot), kMostFamilies);
+    addToCurves(operation, replay, one);
+    if (operation.has_size) findingsOf(process, operation).take(operation.context, operation.bytes);
+    const std::size_t family = familyOf(process, operation);
     Phased& file = thread->files[family];
     for (std::size_t way = 0; way < kWays; ++way) {
       thread->all[way].add(one[way], replay.learning());
       file[way].add(one[way], replay.learning());
+    }
+  }
+
+  std::size_t familyOf(std::size_t process, const Operation& operation) const {
+    return std::min(run_.slotsOf(process).familyOf(operation.slot), kMostFamilies);
+  }
+  Findings& findingsOf(std::size_t process, const Operation& operation) {
+    auto& findings = findings_[process];
+    std::pair<std::size_t, bool> key = {familyOf(process, operation),
+                                        operation.kind == Kind::kWrite};
+    if (findings.size() >= kMostFindings && !findings.contains(key)) key.first = kMostFamilies;
+    return findings[key];
+  }
+
+  void addToCurves(const Operation& operation, const ThreadReplay& replay, const Scores& one) {
+    ScoreTimeline::Bin& in_time = curves_.by_time.at(operation.start_ns - run_start_ns_);
+    ScoreTimeline::Bin& bin =
+        curves_.by_operation.at(static_cast<std::int64_t>(replay.operations()) - 1);
+    for (std::size_t way = 0; way < kWays; ++way) {
+      in_time.scores[way].add(one[way]);
+      bin.scores[way].add(one[way]);
+    }
+    bin.symbols = std::max(bin.symbols, replay.symbols());
+    if (const auto right = replay.rightOfWindow()) bin.windows.add(*right);
+    addFollowed(replay);
+  }
+  void addFollowed(const ThreadReplay& replay) {
+    if (const auto& found = replay.followed()) {
+      curves_.by_operation.at(static_cast<std::int64_t>(found->since))
+          .followed.add(static_cast<double>(found->right));
     }
   }
 
@@ -136,7 +190,9 @@ class RankReplay {
   }
 
   void finish(std::size_t process, Thread& thread) {
+    thread.replay.finish();
     const ThreadReplay& replay = thread.replay;
+    addFollowed(replay);
     const ProcessModels::Grammar grammar = replay.grammar();
     const bool has_stopped =
         grammar.forgotten == 0 && replay.learning().hasStopped(replay.operations());
@@ -162,12 +218,14 @@ class RankReplay {
   const Selection& selection_;
   std::size_t ahead_;
   std::int64_t run_start_ns_;
-  HitTimeline& timeline_;
+  Curves& curves_;
   RankModels* earlier_;
   RankRun run_;
   // By process and model: a thread may go on with that of one that has ended.
   std::vector<std::map<std::size_t, std::unique_ptr<Thread>>> threads_;
   std::vector<std::vector<RunScores>> files_;  // by process and family
+  // By process, family, and whether they are writes.
+  std::vector<std::map<std::pair<std::size_t, bool>, Findings>> findings_;
   std::vector<std::optional<bool>> has_file_;  // by FileId
 };
 
@@ -212,6 +270,11 @@ class Collector {
         files_[std::string(files_.size() < kMostNames ? name : kOthers)].add(scores);
       }
     });
+    replay.eachFinding([&](std::string_view name, bool writes, const Findings& found) {
+      const bool has_room =
+          findings_.size() < kMostFindings || findings_.contains({std::string(name), writes});
+      findings_[{std::string(has_room ? name : kOthers), writes}].add(found);
+    });
     ranks_[place] = std::move(rank);
   }
 
@@ -231,6 +294,7 @@ class Collector {
     std::ranges::stable_sort(prediction_.files, std::ranges::greater(), [](const auto& file) {
       return file.scores.of(Way::kGrammar).operations;
     });
+    listFindings();
     tracefile::addUndecodable(prediction_.wholeness, undecodable_);
     if (std::optional<LearntFrom>& from = prediction_.learnt_from) {
       from->contexts = earlier_.size();
@@ -240,8 +304,37 @@ class Collector {
   }
 
  private:
+  void listFindings() {
+    for (const auto& [key, found] : findings_) {
+      const auto& [file, writes] = key;
+      for (const auto& [of, pattern] : found.patterns()) {
+        prediction_.patterns.push_back({file, writes, of.first, of.second, pattern});
+      }
+      for (const auto& [context, sizes] : found.sizes()) {
+        prediction_.contexts.push_back({file, writes, sizes});
+        prediction_.bytes_moved += static_cast<std::uint64_t>(
+            std::llround(sizes.bytes.average() * static_cast<double>(sizes.bytes.count())));
+      }
+      prediction_.accesses_without_pattern += found.forgotten();
+    }
+    prediction_.patterns_left_out = keepFirst(
+        prediction_.patterns, [](const FoundPattern& found) { return found.pattern.bytes; });
+    prediction_.contexts_left_out = keepFirst(
+        prediction_.contexts, [](const ContextSizes& found) { return found.sizes.bytes.count(); });
+  }
+
+  // Those with the largest values; how many are left out.
+  template <typename Line, typename ValueOf>
+  static std::size_t keepFirst(std::vector<Line>& lines, ValueOf value_of) {
+    std::ranges::stable_sort(lines, std::ranges::greater(), value_of);
+    const std::size_t all = lines.size();
+    if (all > Prediction::kMostListed) lines.resize(Prediction::kMostListed);
+    return all - lines.size();
+  }
+
   Prediction& prediction_;
   std::vector<RankPrediction> ranks_;
+  std::map<std::pair<std::string, bool>, Findings> findings_;  // by file, and whether of writes
   std::map<std::string, RunScores, std::less<>> files_;
   KeptContexts contexts_;
   KeptContexts earlier_;
@@ -300,7 +393,7 @@ base::Result<Prediction> predictOperations(const tracefile::Trace& trace,
     const base::ProgressStage stage("predicting", "events", tracefile::storedEvents(*processes));
 #pragma omp parallel
     {
-      HitTimeline timeline;
+      Curves curves;
 #pragma omp for schedule(dynamic)
       for (std::size_t i = 0; i < ranks.size(); ++i) {
         const auto& [key, of_rank] = ranks[i];
@@ -311,7 +404,7 @@ base::Result<Prediction> predictOperations(const tracefile::Trace& trace,
           unread = learnt.failure();
           continue;
         }
-        RankReplay replay(of_rank, selection, prediction.ahead, start_ns, timeline, learnt->get());
+        RankReplay replay(of_rank, selection, prediction.ahead, start_ns, curves, learnt->get());
         if (*learnt != nullptr || keep) replay.keepContexts();
         replay.replay();
         const std::optional<int> rank = key < 0 ? std::nullopt : std::optional<int>(key);
@@ -327,7 +420,7 @@ base::Result<Prediction> predictOperations(const tracefile::Trace& trace,
         if (keep) keep(key, replay.kept());
       }
 #pragma omp critical(omnio_predict_collect)
-      prediction.timeline.add(timeline);
+      prediction.curves.add(curves);
     }
   }
   if (unread) return *unread;

@@ -16,9 +16,10 @@
 #include "core/tracefile/completeness.hpp"
 #include "core/tracefile/run_window.hpp"
 #include "core/tracefile/trace.hpp"
-#include "predict/operations/hit_timeline.hpp"
+#include "predict/operations/findings.hpp"
 #include "predict/operations/kept_contexts.hpp"
 #include "predict/operations/rank_models.hpp"
+#include "predict/operations/score_timeline.hpp"
 #include "predict/operations/thread_replay.hpp"
 
 namespace omnio::predict {
@@ -78,6 +79,21 @@ struct FilePrediction {
   RunScores scores;
 };
 
+// What was found in the reads, or in the writes, of files of this name (as of FilePrediction), of
+// all ranks.
+struct FoundPattern {
+  std::string file;
+  bool writes = false;
+  Findings::PatternKind kind = Findings::PatternKind::kSingle;
+  std::string parameters;
+  Findings::Pattern pattern;
+};
+struct ContextSizes {
+  std::string file;
+  bool writes = false;
+  Findings::Sizes sizes;
+};
+
 // An earlier run that the models have learnt from.
 struct LearntFrom {
   std::string path;  // as it was given
@@ -89,7 +105,8 @@ struct LearntFrom {
 };
 
 struct Prediction {
-  std::string trace;  // the directory, as it was given
+  std::string trace;    // the directory, as it was given
+  std::string version;  // of omnio
   std::optional<LearntFrom> learnt_from;
   std::size_t ahead = 1;
   tracefile::Wholeness wholeness;
@@ -99,7 +116,17 @@ struct Prediction {
   ModelCost cost;                     // the most of all ranks
   ReadAheadPages pages;
   std::uint64_t with_stacks = 0;
-  HitTimeline timeline;  // over the time of the run
+  Curves curves;
+  // Those with most bytes first; of contexts, those with most transfers.
+  static constexpr std::size_t kMostListed = 1000;
+  std::vector<FoundPattern> patterns;
+  std::vector<ContextSizes> contexts;
+  std::size_t ranks_left_out = 0;  // of a page
+  std::size_t files_left_out = 0;
+  std::size_t patterns_left_out = 0;
+  std::size_t contexts_left_out = 0;
+  std::uint64_t bytes_moved = 0;               // by all transfers that count
+  std::uint64_t accesses_without_pattern = 0;  // that were forgotten, since memory is bounded
 
   // Whether much was predicted wrong, and contexts are told apart by call and file alone, since no
   // call stacks were recorded: they may be what tells the wrong ones apart.

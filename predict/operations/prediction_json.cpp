@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/json_writer.hpp"
@@ -23,6 +25,7 @@ class Document {
       : json_(json), prediction_(prediction) {}
 
   void put() {
+    json_.put("omnio", prediction_.version);
     json_.object("trace", [&] {
       const tracefile::Wholeness& whole = prediction_.wholeness;
       json_.put("path", base::printable(prediction_.trace));
@@ -68,13 +71,21 @@ class Document {
         put(rank.cost, rank.pages);
       });
     });
+    json_.put("ranks_left_out", prediction_.ranks_left_out);
     json_.list("files", prediction_.files, [&](const FilePrediction& file) {
       json_.object([&] {
         json_.put("name", base::printable(file.name));
         put(file.scores);
       });
     });
-    json_.object("timeline", [&] { putTimeline(); });
+    json_.put("files_left_out", prediction_.files_left_out);
+    json_.object("timeline", [&] {
+      json_.put("bin_ns", prediction_.curves.by_time.width());
+      putWays(prediction_.curves.by_time, hitRatio);
+    });
+    json_.object("curves", [&] { putCurves(); });
+    putPatterns();
+    putContexts();
   }
 
  private:
@@ -106,6 +117,7 @@ class Document {
     json_.list("hit_ratio", ratios, [&](const auto& ratio) { json_.value(ratio); });
     json_.put("gaps", score.gaps);
     json_.put("gap_ns", mean(score.gap_ns, score.gaps));
+    json_.put("gap_predicted_ns", mean(score.gap_said_ns, score.gaps));
     json_.put("gap_error_ns", mean(score.gap_error_ns, score.gaps));
   }
 
@@ -127,14 +139,98 @@ class Document {
     });
   }
 
-  void putTimeline() {
-    const HitTimeline& timeline = prediction_.timeline;
-    json_.put("bin_ns", timeline.binNs());
+  static std::optional<double> hitRatio(const Score& score) {
+    return mean(score.hit[0], score.hits);
+  }
+
+  // A value of each bin.
+  template <typename ValueOf>
+  void putBins(std::string_view name, const ScoreTimeline& timeline, ValueOf value_of) {
+    json_.list(name, timeline.bins(), [&](const auto& bin) { json_.value(value_of(bin)); });
+  }
+  template <typename ValueOf>
+  void putWays(const ScoreTimeline& timeline, ValueOf value_of) {
     for (std::size_t way = 0; way < kWays; ++way) {
-      json_.list(nameOf(static_cast<Way>(way)), timeline.bins(), [&](const HitTimeline::Bin& bin) {
-        json_.value(mean(bin.hit[way], bin.hits[way]));
-      });
+      putBins(nameOf(static_cast<Way>(way)), timeline,
+              [&](const ScoreTimeline::Bin& bin) { return value_of(bin.scores[way]); });
     }
+  }
+
+  void putCurves() {
+    using Bin = ScoreTimeline::Bin;
+    const ScoreTimeline& timeline = prediction_.curves.by_operation;
+    const auto least = [](const base::Moments& of) {
+      return of.count() == 0 ? std::nullopt : std::optional(of.least());
+    };
+    const auto average = [](const base::Moments& of) {
+      return of.count() == 0 ? std::nullopt : std::optional(of.average());
+    };
+    const auto most = [](const base::Moments& of) {
+      return of.count() == 0 ? std::nullopt : std::optional(of.most());
+    };
+    json_.put("operations", timeline.width());
+    json_.object("contexts_right", [&] {
+      putWays(timeline, [](const Score& score) {
+        return mean(100 * static_cast<double>(score.contexts_right), score.operations);
+      });
+    });
+    json_.put("window", ScoreTimeline::kWindow);
+    putBins("window_average", timeline, [&](const Bin& bin) { return average(bin.windows); });
+    putBins("window_least", timeline, [&](const Bin& bin) { return least(bin.windows); });
+    putBins("followed_average", timeline, [&](const Bin& bin) { return average(bin.followed); });
+    putBins("followed_most", timeline, [&](const Bin& bin) { return most(bin.followed); });
+    putBins("symbols", timeline, [](const Bin& bin) { return bin.symbols; });
+    json_.object("size_error", [&] {
+      putWays(timeline,
+              [](const Score& score) { return mean(score.size_error, score.size_errors); });
+    });
+    const auto gap = [&](std::string_view name, double Score::*sum) {
+      putBins(name, timeline, [&](const Bin& bin) {
+        const Score& own = bin.scores[static_cast<std::size_t>(Way::kGrammar)];
+        return mean(own.*sum, own.gaps);
+      });
+    };
+    gap("gap_ns", &Score::gap_ns);
+    gap("gap_predicted_ns", &Score::gap_said_ns);
+    gap("gap_error_ns", &Score::gap_error_ns);
+  }
+
+  void putPatterns() {
+    json_.list("patterns", prediction_.patterns, [&](const FoundPattern& found) {
+      json_.object([&] {
+        putFile(found.file, found.writes);
+        json_.put("kind", pattern::access::nameOf(found.kind));
+        json_.put("parameters", found.parameters);
+        json_.put("times", found.pattern.times);
+        json_.put("first_offset", found.pattern.first);
+        json_.put("last_offset", found.pattern.last);
+        json_.put("accesses", found.pattern.accesses);
+        json_.put("bytes", found.pattern.bytes);
+        json_.put("share", mean(static_cast<double>(found.pattern.bytes), prediction_.bytes_moved));
+      });
+    });
+    json_.put("patterns_left_out", prediction_.patterns_left_out);
+    json_.put("accesses_without_pattern", prediction_.accesses_without_pattern);
+  }
+
+  void putContexts() {
+    json_.list("contexts", prediction_.contexts, [&](const ContextSizes& found) {
+      const base::Moments& bytes = found.sizes.bytes;
+      json_.object([&] {
+        putFile(found.file, found.writes);
+        json_.put("count", bytes.count());
+        json_.put("different", found.sizes.different.size());
+        json_.put("min", std::llround(bytes.least()));
+        json_.put("average", bytes.average());
+        json_.put("standard_deviation", bytes.deviation());
+        json_.put("max", std::llround(bytes.most()));
+      });
+    });
+    json_.put("contexts_left_out", prediction_.contexts_left_out);
+  }
+  void putFile(const std::string& file, bool writes) {
+    json_.put("file", base::printable(file));
+    json_.put("call", writes ? "write" : "read");
   }
 
   base::JsonWriter& json_;

@@ -115,6 +115,61 @@ void appendLines(std::string& out, const Prediction& prediction, const std::vect
   }
 }
 
+std::string_view wordOf(bool writes) { return writes ? "write" : "read"; }
+
+void appendLeftOut(std::string& out, std::size_t lines, std::size_t left_out) {
+  if (lines > kMostLines) left_out += lines - kMostLines;
+  if (left_out > 0) {
+    fmt::format_to(std::back_inserter(out), "and {} more; --json has the first {}\n", left_out,
+                   Prediction::kMostListed);
+  }
+}
+
+void appendPatterns(std::string& out, const Prediction& prediction) {
+  if (prediction.patterns.empty()) return;
+  out += "\nAccess patterns, and their part of the bytes that were moved\n";
+  std::vector<Row> rows = {
+      {"share", "accesses", "times", "from", "to", "call", "pattern", "parameters", "file"}};
+  for (const FoundPattern& found : prediction.patterns) {
+    if (rows.size() > kMostLines) break;
+    const Findings::Pattern& of = found.pattern;
+    const bool is_moving = of.accesses > 0;
+    rows.push_back({is_moving ? share(of.bytes, prediction.bytes_moved) : "-",
+                    is_moving ? fmt::format("{}", of.accesses) : "-", fmt::format("{}", of.times),
+                    fmt::format("{}", of.first), fmt::format("{}", of.last),
+                    std::string(wordOf(found.writes)), pattern::access::nameOf(found.kind),
+                    found.parameters, base::printable(found.file)});
+  }
+  base::appendTable(out, rows, base::Align::kRight);
+  appendLeftOut(out, prediction.patterns.size(), prediction.patterns_left_out);
+  if (const std::uint64_t forgotten = prediction.accesses_without_pattern; forgotten > 0) {
+    fmt::format_to(std::back_inserter(out),
+                   "{} had patterns that were forgotten, since their memory is bounded\n",
+                   base::counted(forgotten, "access", "accesses"));
+  }
+}
+
+void appendContexts(std::string& out, const Prediction& prediction) {
+  if (prediction.contexts.empty()) return;
+  out += "\nSizes of transfers, by context\n";
+  std::vector<Row> rows = {
+      {"transfers", "different", "min", "avg", "std dev", "max", "call", "file"}};
+  for (const ContextSizes& found : prediction.contexts) {
+    if (rows.size() > kMostLines) break;
+    const base::Moments& bytes = found.sizes.bytes;
+    const std::size_t different = found.sizes.different.size();
+    const bool has_too_many = different > Findings::Sizes::kMostDifferent;
+    rows.push_back(
+        {fmt::format("{}", bytes.count()),
+         fmt::format("{}{}", has_too_many ? ">" : "", different - (has_too_many ? 1 : 0)),
+         base::humanBytes(bytes.least()), base::humanBytes(bytes.average()),
+         base::humanBytes(bytes.deviation()), base::humanBytes(bytes.most()),
+         std::string(wordOf(found.writes)), base::printable(found.file)});
+  }
+  base::appendTable(out, rows, base::Align::kRight);
+  appendLeftOut(out, prediction.contexts.size(), prediction.contexts_left_out);
+}
+
 void appendHead(std::string& out, const Prediction& prediction) {
   const auto into = std::back_inserter(out);
   const tracefile::Wholeness& whole = prediction.wholeness;
@@ -204,6 +259,8 @@ std::string textOf(const Prediction& prediction) {
              prediction.total.settled);
   appendLines(out, prediction, prediction.ranks, "Ranks", "rank");
   appendLines(out, prediction, prediction.files, "Files", "file");
+  appendPatterns(out, prediction);
+  appendContexts(out, prediction);
   appendCost(out, prediction);
   return out;
 }

@@ -16,6 +16,7 @@ void Score::add(const Score& other) {
   for (std::size_t i = 0; i < hit.size(); ++i) hit[i] += other.hit[i];
   gaps += other.gaps;
   gap_ns += other.gap_ns;
+  gap_said_ns += other.gap_said_ns;
   gap_error_ns += other.gap_error_ns;
 }
 

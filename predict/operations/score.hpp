@@ -33,6 +33,7 @@ struct Score {
   // The time from an operation to the next.
   std::uint64_t gaps = 0;
   double gap_ns = 0;
+  double gap_said_ns = 0;
   double gap_error_ns = 0;
 
   void add(const Score& other);

@@ -101,6 +101,26 @@ void ThreadReplay::update(OperationModel& model, const Operation& operation) {
   update_times_.add(static_cast<std::uint64_t>(time.count()));
 }
 
+void ThreadReplay::followContexts(const OperationModel& model, const Operation& operation) {
+  const std::vector<Predicted>& next = tracked_[indexOf(Way::kGrammar)].next;
+  if (const std::size_t wanted = following_.wanted(); wanted > 0) {
+    following_.begin(operations_, next.empty() ? std::vector<std::uint64_t>()
+                                               : model.contextsFrom(next.front().context, wanted));
+  }
+  followed_ = following_.take(operation.context);
+}
+
+std::optional<unsigned> ThreadReplay::rightOfWindow() const {
+  if (operations_ < ScoreTimeline::kWindow) return std::nullopt;
+  constexpr std::uint32_t kBits = (1U << ScoreTimeline::kWindow) - 1;
+  return static_cast<unsigned>(std::popcount(right_ & kBits));
+}
+
+void ThreadReplay::finish() {
+  followed_ = following_.end();
+  patterns_.finish();
+}
+
 const Scores& ThreadReplay::take(const Operation& operation) {
   scores_ = {};
   OperationModel& model = models_.of(number_);
@@ -111,11 +131,14 @@ const Scores& ThreadReplay::take(const Operation& operation) {
     score(tracked_[i], operation, scores_[i]);
   }
   scoreReadAhead(operation, scores_[indexOf(Way::kReadAhead)]);
+  Score& own = scores_[indexOf(Way::kGrammar)];
+  right_ = right_ << 1 | static_cast<std::uint32_t>(own.contexts_right);
+  followContexts(model, operation);
   if (last_) {
     if (const std::optional<double> gap = model.gapBefore(operation)) {
-      Score& own = scores_[indexOf(Way::kGrammar)];
       own.gaps = 1;
       own.gap_ns = OperationModel::gapBetween(*last_, operation);
+      own.gap_said_ns = *gap;
       own.gap_error_ns = std::abs(*gap - own.gap_ns);
     }
   }
@@ -126,7 +149,8 @@ const Scores& ThreadReplay::take(const Operation& operation) {
   same_distance_.take(operation);
   patterns_.take(operation);
   last_ = operation;
-  most_symbols_ = std::max(most_symbols_, model.grammar().symbolCount());
+  symbols_ = model.grammar().symbolCount();
+  most_symbols_ = std::max(most_symbols_, symbols_);
   learning_.take(operations_, model.symbolCount());
   models_.keepBound(number_);
   return scores_;

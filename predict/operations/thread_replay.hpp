@@ -7,14 +7,17 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "predict/operations/baselines.hpp"
+#include "predict/operations/followed_contexts.hpp"
 #include "predict/operations/operation.hpp"
 #include "predict/operations/predictor.hpp"
 #include "predict/operations/process_models.hpp"
 #include "predict/operations/read_ahead.hpp"
 #include "predict/operations/score.hpp"
+#include "predict/operations/score_timeline.hpp"
 #include "predict/operations/update_times.hpp"
 
 namespace omnio::predict {
@@ -36,6 +39,16 @@ class ThreadReplay {
   // Of the model, measured now and then.
   const UpdateTimes& updateTimes() const { return update_times_; }
   std::size_t mostSymbols() const { return most_symbols_; }
+  std::size_t symbols() const { return symbols_; }  // of the grammar, after the last operation
+  // How many contexts of the last ScoreTimeline::kWindow operations were right; nothing before
+  // there are as many.
+  std::optional<unsigned> rightOfWindow() const;
+  // What the last operation found of the contexts that were predicted some operations before it.
+  const std::optional<FollowedContexts::Finding>& followed() const { return followed_; }
+
+  void setTakeFound(Patterns::TakeFound take) { patterns_.setTakeFound(std::move(take)); }
+  // At the end of the run: ends what is under way.
+  void finish();
   ProcessModels::Grammar grammar() const { return models_.grammarOf(number_); }
 
  private:
@@ -51,6 +64,7 @@ class ThreadReplay {
   void score(const Tracked& tracked, const Operation& operation, Score& score) const;
   void scoreReadAhead(const Operation& operation, Score& score);
   void update(OperationModel& model, const Operation& operation);
+  void followContexts(const OperationModel& model, const Operation& operation);
 
   std::size_t ahead_;
   ProcessModels& models_;
@@ -67,6 +81,10 @@ class ThreadReplay {
   std::uint64_t operations_ = 0;
   UpdateTimes update_times_;
   std::size_t most_symbols_ = 0;
+  std::size_t symbols_ = 0;
+  FollowedContexts following_;
+  std::optional<FollowedContexts::Finding> followed_;
+  std::uint32_t right_ = 0;  // a bit for each of the last operations, the last one lowest
 };
 
 }  // namespace omnio::predict

@@ -1093,5 +1093,6 @@ globalThis.omnioPages = (means) => {
   return {
     "omnio-comparison-page": comparisonPage,
     "omnio-difference-page": differencePage,
+    "omnio-prediction": globalThis.omnioPrediction?.(means, { commandsOf, maybeColumn, showTop }),
   };
 };

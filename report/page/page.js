@@ -2860,13 +2860,13 @@
     });
   }
 
-  // What the pages of comparison.js are made with.
+  // What the pages of comparison.js and prediction.js are made with.
   const MEANS = {
     ...{ FONT_SIZE, MAX_BARS, NO_BREAK },
     ...{ bytes, categoryAxis, choices, clamp, count, counted, dataTable, dateText },
     ...{ duration, element, empty, figure, fit, grid, keyFigure, largest, legend },
     ...{ barTip, nameAxis, numberColumn, pathNode, percent, roundDuration, section, sum },
-    ...{ textColumn, theme, threeDigits, tipNode, valueAxis, widthOf },
+    ...{ textColumn, theme, threeDigits, tipNode, twinTable, valueAxis, widthOf },
   };
 
   function reportSections(report) {

@@ -25,6 +25,7 @@ const FEWEST_SECTIONS = {
   "omnio-report": 7,
   "omnio-comparison-page": 5,
   "omnio-difference-page": 7,
+  "omnio-prediction": 11,
 };
 const PATIENCE_MS = 240_000; // ends what hangs
 const NARROW = { width: 400, height: 800 };

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -70,6 +71,36 @@ TEST(LinePlot, ThePictureGrowsByTheRowsOfItsLegend) {
   };
   EXPECT_EQ(heightOf(svgOf(plotOf({"one", "two"}))), 300);
   EXPECT_EQ(heightOf(svgOf(plotOf({std::string(40, 'W'), "two", "three"}))), 318);
+}
+
+std::vector<std::string> valuesOf(const LinePlot& plot) {
+  const std::string svg = svgOf(plot);
+  std::vector<std::string> found;
+  const std::string mark = "text-anchor=\"end\">";
+  for (std::size_t at = svg.find(mark); at != std::string::npos; at = svg.find(mark, at + 1)) {
+    const std::size_t begin = at + mark.size();
+    found.push_back(svg.substr(begin, svg.find('<', begin) - begin));
+  }
+  return found;
+}
+
+TEST(LinePlot, ALogarithmicAxisHasPowersOfTen) {
+  LinePlot plot = plotOf({"one"});
+  EXPECT_EQ(valuesOf(plot), (std::vector<std::string>{"0", "20", "40", "60", "80", "100"}));
+  plot.log_from = 0.01;
+  plot.most = 20'000;
+  EXPECT_EQ(valuesOf(plot),
+            (std::vector<std::string>{"1e-2", "0.1", "1", "10", "100", "1000", "1e4", "1e5"}));
+  for (const std::string& text : valuesOf(plot)) EXPECT_LT(textWidth(text), 56 - 8 - 14) << text;
+}
+
+// Four bins of 142 units each, and 204 units for 100 % above 256.
+TEST(LinePlot, BinsWithoutAValueAreGapsOrPassedOver) {
+  LinePlot plot{.title = "A", .value_axis = "b", .bin = 1, .axis = "c", .lines = {}};
+  plot.lines = {{.name = "one", .values = {50, std::nullopt, 75, std::nullopt}}};
+  EXPECT_NE(svgOf(plot).find("d=\"M56 154H198M340 103H482\""), std::string::npos) << svgOf(plot);
+  plot.is_sparse = true;
+  EXPECT_NE(svgOf(plot).find("d=\"M127 154L411 103\""), std::string::npos) << svgOf(plot);
 }
 
 }  // namespace

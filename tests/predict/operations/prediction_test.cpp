@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <rapidjson/document.h>
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "core/base/integers.hpp"
 #include "tests/core/temporary_directory.hpp"
@@ -81,6 +83,48 @@ TEST(Prediction, RanksAndFilesAddUpToTheTotal) {
   const Score& settled = prediction->total.settledOf(Way::kGrammar);
   EXPECT_EQ(settled.gap_error_ns, 0);
   EXPECT_EQ(settled.gap_ns / static_cast<double>(settled.gaps), 1000);
+}
+
+TEST(Prediction, CurvesAndListsAreOfAllRanks) {
+  const test::TemporaryDirectory directory;
+  for (int rank = 0; rank < 3; ++rank) saveRank(directory, rank, 3, 200 + rank);
+  const base::Result<Prediction> prediction = predicted(directory);
+  ASSERT_TRUE(prediction.ok()) << prediction.failure().sentence;
+  // 202 operations of the longest thread.
+  const ScoreTimeline& curve = prediction->curves.by_operation;
+  EXPECT_EQ(curve.width(), 10);
+  ASSERT_EQ(curve.bins().size(), 21U);
+  Score sum;
+  for (const ScoreTimeline::Bin& bin : curve.bins()) sum.add(bin.scores.front());
+  const Score& own = prediction->total.of(Way::kGrammar);
+  EXPECT_EQ(sum.operations, own.operations);
+  EXPECT_EQ(sum.contexts_right, own.contexts_right);
+  EXPECT_NEAR(sum.gap_said_ns, own.gap_said_ns, 1e-6);
+  EXPECT_EQ(curve.bins()[0].scores.front().operations, 30U);
+  EXPECT_EQ(curve.bins()[20].scores.front().operations, 3U);
+  EXPECT_EQ(curve.bins()[0].windows.count(), 3U);  // the first window of each rank ends there
+  EXPECT_EQ(curve.bins()[10].windows.least(), 10);
+  EXPECT_EQ(curve.bins()[10].symbols, prediction->cost.most_symbols);
+  const ScoreTimeline& in_time = prediction->curves.by_time;
+  EXPECT_EQ(in_time.width(), 2048);  // of 202 * 1500 ns
+  EXPECT_EQ(in_time.bins().size(), 148U);
+
+  ASSERT_EQ(prediction->contexts.size(), 3U);
+  const ContextSizes& most = prediction->contexts.front();
+  EXPECT_EQ(most.file, "/data/rank2");
+  EXPECT_TRUE(most.writes);
+  EXPECT_EQ(most.sizes.bytes.count(), 201U);
+  EXPECT_EQ(most.sizes.different, (std::vector<std::int64_t>{100, 200}));
+  EXPECT_EQ(prediction->bytes_moved, 29'800U + 30'000 + 30'100);
+  std::uint64_t bytes = 0;
+  std::uint64_t accesses = 0;
+  for (const FoundPattern& found : prediction->patterns) {
+    bytes += found.pattern.bytes;
+    accesses += found.pattern.accesses;
+  }
+  EXPECT_EQ(bytes, prediction->bytes_moved);
+  EXPECT_EQ(accesses, 199U + 200 + 201);
+  EXPECT_EQ(prediction->patterns.front().kind, Findings::PatternKind::kContiguous);
 }
 
 TEST(Prediction, PredictorsSeeWhatDoesNotCount) {

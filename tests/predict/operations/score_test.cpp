@@ -2,8 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "predict/operations/hit_timeline.hpp"
+#include "predict/operations/followed_contexts.hpp"
 #include "predict/operations/operation.hpp"
+#include "predict/operations/score_timeline.hpp"
 #include "predict/operations/update_times.hpp"
 
 namespace omnio::predict {
@@ -70,24 +71,64 @@ TEST(UpdateTimes, MedianIsAtMostAnEighthTooLarge) {
   EXPECT_LE(*times.median(), 501U + 501 / 8);
 }
 
-TEST(HitTimeline, KeepsItsSumsWhenItWidens) {
-  HitTimeline timeline;
-  std::array<Score, kWays> one{};
-  one[0].hits = 1;
-  one[0].hit[0] = 50;
-  for (std::int64_t i = 0; i < 1000; ++i) timeline.add(i * 100'000, one);
-  HitTimeline other;
-  other.add(5, one);
+TEST(ScoreTimeline, KeepsItsSumsWhenItWidens) {
+  ScoreTimeline timeline(10);
+  for (std::int64_t i = 0; i < 10'000; ++i) {
+    ScoreTimeline::Bin& bin = timeline.at(i);
+    bin.scores[0].hits += 1;
+    bin.scores[0].hit[0] += 50;
+    bin.symbols = static_cast<std::size_t>(i / 1000);
+    bin.windows.add(static_cast<double>(i % 11));
+  }
+  ScoreTimeline other(10);
+  other.at(-5).scores[0].hits = 1;  // what is before 0 counts as 0
   other.add(timeline);
-  EXPECT_LE(other.bins().size(), HitTimeline::kMostBins);
+  EXPECT_EQ(other.width(), 80);
+  ASSERT_EQ(other.bins().size(), 10'000U / 80);
   std::uint64_t hits = 0;
   double hit = 0;
-  for (const auto& bin : other.bins()) {
-    hits += bin.hits[0];
-    hit += bin.hit[0];
+  std::uint64_t windows = 0;
+  for (const ScoreTimeline::Bin& bin : other.bins()) {
+    hits += bin.scores[0].hits;
+    hit += bin.scores[0].hit[0];
+    windows += bin.windows.count();
+    EXPECT_EQ(bin.windows.least(), 0);
+    EXPECT_EQ(bin.windows.most(), 10);
   }
-  EXPECT_EQ(hits, 1001U);
-  EXPECT_EQ(hit, 50 * 1001);
+  EXPECT_EQ(hits, 10'001U);
+  EXPECT_EQ(hit, 50 * 10'000);
+  EXPECT_EQ(windows, 10'000U);
+  EXPECT_EQ(other.bins().front().symbols, 0U);
+  EXPECT_EQ(other.bins().back().symbols, 9U);
+}
+
+TEST(FollowedContexts, CountsUntilTheFirstWrongOne) {
+  FollowedContexts following;
+  EXPECT_EQ(following.wanted(), 16U);
+  following.begin(7, {1, 2, 3, 4});
+  EXPECT_EQ(following.wanted(), 0U);
+  EXPECT_FALSE(following.take(1));
+  EXPECT_FALSE(following.take(2));
+  const auto wrong = following.take(9);
+  ASSERT_TRUE(wrong);
+  EXPECT_EQ(wrong->since, 7U);
+  EXPECT_EQ(wrong->right, 2U);
+  EXPECT_FALSE(following.take(1)) << "nothing is written down";
+}
+
+TEST(FollowedContexts, LooksFurtherAheadWhereAllWereRight) {
+  FollowedContexts following;
+  following.begin(0, std::vector<std::uint64_t>(16, 5));
+  for (int i = 0; i < 15; ++i) EXPECT_FALSE(following.take(5));
+  EXPECT_EQ(following.take(5)->right, 16U);
+  EXPECT_EQ(following.wanted(), 32U);
+  following.begin(16, {});
+  EXPECT_EQ(following.take(5)->right, 0U) << "nothing was expected";
+  EXPECT_EQ(following.wanted(), 16U);
+  following.begin(17, {5, 5, 5});
+  EXPECT_FALSE(following.take(5));
+  EXPECT_EQ(following.end()->right, 1U);
+  EXPECT_FALSE(following.end());
 }
 
 }  // namespace
