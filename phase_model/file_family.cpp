@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/path_pattern.hpp"
+
 namespace omnio::phases {
 namespace {
 
@@ -95,8 +97,6 @@ class ByRankNumber {
 
 }  // namespace
 
-std::string withoutNumbers(std::string_view path) { return replaced(path, numbersIn(path), "#"); }
-
 Families findFamilies(const std::vector<TouchedFile>& touched) {
   Families result;
   result.family.assign(touched.size(), kNone);
@@ -124,7 +124,7 @@ Families findFamilies(const std::vector<TouchedFile>& touched) {
   std::map<std::pair<std::string, std::size_t>, std::vector<std::size_t>> alike;
   for (std::size_t i = 0; i < touched.size(); ++i) {
     if (touched[i].ranks.size() != 1 || result.family[i] != kNone) continue;
-    const std::string name = withoutNumbers(touched[i].path);
+    const std::string name = base::withoutNumbers(touched[i].path);
     const std::size_t turn = seen[{name, *touched[i].ranks.begin()}]++;
     alike[{name, turn}].push_back(i);
   }

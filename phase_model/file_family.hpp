@@ -27,7 +27,4 @@ struct Families {
 // together, the second of each, and so on, in the order given.
 Families findFamilies(const std::vector<TouchedFile>& touched);
 
-// The path with all numbers taken out: "step.#.out".
-std::string withoutNumbers(std::string_view path);
-
 }  // namespace omnio::phases

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/path_pattern.hpp"
 #include "core/pattern/part.hpp"
 #include "phase_model/file_family.hpp"
 
@@ -132,7 +133,9 @@ class Grower {
       for (std::size_t j = 0; j < last_.files.size(); ++j) {
         if (name(last_.files[j]) == wanted) same = j;
       }
-      if (!same && withoutNumbers(name(last_.files[i])) == withoutNumbers(wanted)) same = i;
+      if (!same && base::withoutNumbers(name(last_.files[i])) == base::withoutNumbers(wanted)) {
+        same = i;
+      }
       if (!same) {
         refuse(fmt::format("{}: the model of {} processes has no file of this name",
                            first_.files[i].path, last_.processes));

@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <string_view>
 #include <vector>
 
 #include "core/base/json_reader.hpp"
 #include "core/base/text_table.hpp"
-#include "phase_model/file_family.hpp"
 #include "phase_model/grouping.hpp"
 
 namespace omnio::phases {
@@ -17,36 +15,6 @@ namespace {
 
 using model::Phase;
 using model::PhaseOperation;
-
-std::string distancesOf(const model::OffsetFunction& f) {
-  std::string text = fmt::format("{}", f.per_rank);
-  for (const auto& [count, stride] : f.grid) text += fmt::format(" {}x{}", count, stride);
-  return text;
-}
-
-// Everything that a line of the table says, but for the place. Requests that vary do so by chance.
-std::string lineOf(const model::PhaseModel& model, const Phase& p) {
-  const model::ModelFile& file = model.files[static_cast<std::size_t>(p.file)];
-  if (p.isMetadata()) {
-    std::string line = fmt::format("metadata {} {} {} {}", withoutNumbers(file.path), file.shared,
-                                   p.metadata.directories, fmt::join(p.ranks, ","));
-    for (const auto& [name, count] : p.calls) line += fmt::format(" {} {}", name, count);
-    return line + fmt::format(" creates {}", p.metadata.creates);
-  }
-  std::string line =
-      fmt::format("{} {} {} {} {} {} {} {} {} {}", withoutNumbers(file.path), file.shared,
-                  nameOf(p.mode), nameOf(p.interface), nameOf(p.pointer), p.collective, p.blocking,
-                  p.has_view, p.etype_bytes, fmt::join(p.ranks, ","));
-  for (const PhaseOperation& o : p.operations) {
-    line += fmt::format("; {} {}", nameOf(o.operation), o.varying);
-    if (o.varying) continue;
-    line += fmt::format(" {} {} {} {} {}", o.request_bytes, o.repetitions, o.displacement_bytes,
-                        o.init_offset.known,
-                        o.init_offset.table.empty() ? distancesOf(o.init_offset) : "table");
-    for (const model::NestedRequests& nested : o.nested) line += textOf(nested.part);
-  }
-  return line;
-}
 
 std::string distanceText(std::int64_t bytes, std::uint64_t request_bytes, int processes) {
   const bool is_turn =
@@ -66,59 +34,21 @@ std::string turnsText(const PhaseOperation& operation, int processes) {
                      distanceText(distance, operation.request_bytes, processes));
 }
 
-bool isConsecutive(const Series& series) {
-  return series.back()->id - series.front()->id + 1 == static_cast<int>(series.size());
-}
-
 }  // namespace
-
-std::vector<Series> seriesOf(const model::PhaseModel& model) {
-  std::map<std::string, std::size_t> index;
-  std::vector<Series> all;
-  for (const Phase& phase : model.phases) {
-    const auto [place, is_new] = index.try_emplace(lineOf(model, phase), all.size());
-    if (is_new) all.emplace_back();
-    all[place->second].push_back(&phase);
-  }
-  return all;
-}
-
-std::string idsOf(const Series& series) {
-  if (series.size() == 1) return fmt::format("{}", series.front()->id);
-  if (isConsecutive(series)) return fmt::format("{}-{}", series.front()->id, series.back()->id);
-  std::string ids;
-  constexpr std::size_t kShown = 3;
-  for (std::size_t i = 0; i < std::min(series.size(), kShown); ++i) {
-    ids += fmt::format("{}{}", i == 0 ? "" : ", ", series[i]->id);
-  }
-  return series.size() <= kShown ? ids : fmt::format("{}, ... ({} phases)", ids, series.size());
-}
 
 std::string offsetText(const Series& series, std::size_t operation, int processes) {
   const PhaseOperation& first = series.front()->operations[operation];
   const std::uint64_t rs = first.request_bytes;
-  const auto function = [operation](const Phase* phase) -> const model::OffsetFunction& {
-    return phase->operations[operation].init_offset;
-  };
-  const bool all_alike = std::all_of(series.begin(), series.end(), [&](const Phase* phase) {
-    return function(phase).known && function(phase).table.empty() &&
-           distancesOf(function(phase)) == distancesOf(function(series.front()));
-  });
   const std::string behind = turnsText(first, processes) + (first.nominal ? " (nominal)" : "");
   if (series.size() == 1) return textOf(first.init_offset, rs) + behind;
-  if (!all_alike) return "differs from phase to phase";
-  const std::int64_t step = function(series[1]).base - function(series[0]).base;
-  for (std::size_t i = 1; i < series.size(); ++i) {
-    if (function(series[i]).base - function(series[i - 1]).base != step) {
-      return "differs from phase to phase";
-    }
-  }
+  const std::optional<std::int64_t> step = model::stepOf(series, operation);
+  if (!step) return "differs from phase to phase";
   std::string text = textOf(first.init_offset, rs);
-  if (step == 0) return text + behind;
-  if (!isConsecutive(series)) return "differs from phase to phase";
+  if (*step == 0) return text + behind;
+  if (!model::isConsecutive(series)) return "differs from phase to phase";
   if (text == "0") text.clear();
   return fmt::format("{}{}(ph - {}) * {}{}", text, text.empty() ? "" : " + ", series.front()->id,
-                     distanceText(step, rs, processes), behind);
+                     distanceText(*step, rs, processes), behind);
 }
 
 namespace {

@@ -4,18 +4,13 @@
 #include <vector>
 
 #include "core/model/phase_model.hpp"
+#include "core/model/phase_series.hpp"
 
 namespace omnio::phases {
 
-// Phases that come again and again: alike in all but their place in the file, or the numbers in the
-// file's name.
-using Series = std::vector<const model::Phase*>;
-
-// By the first phase of each; a phase without its like is a series of one.
-std::vector<Series> seriesOf(const model::PhaseModel& model);
-
-// "7", "1-40", or "2, 5, 9, ... (21 phases)".
-std::string idsOf(const Series& series);
+using model::idsOf;
+using model::Series;
+using model::seriesOf;
 
 // f(initOffset) of an operation over the series: in terms of ph, where the base moves on by the
 // same distance with each phase; "differs" where it is neither. A stride of a request of each of

@@ -1,5 +1,7 @@
 #include "predict/operations/file_slots.hpp"
 
+#include "core/base/path_pattern.hpp"
+
 namespace omnio::predict {
 namespace {
 
@@ -37,19 +39,6 @@ std::string inCommon(std::string_view one, std::string_view other) {
 }
 
 }  // namespace
-
-std::string withoutNumbers(std::string_view path) {
-  std::string name;
-  name.reserve(path.size());
-  for (std::size_t i = 0; i < path.size(); ++i) {
-    if (!isDigit(path[i])) {
-      name += path[i];
-    } else if (i == 0 || !isDigit(path[i - 1])) {
-      name += '#';
-    }
-  }
-  return name;
-}
 
 FileSlots::Kept FileSlots::kept() const {
   Kept kept;
@@ -94,7 +83,7 @@ FileSlots::File& FileSlots::fileOf(event::FileId file) {
   File& state = files_[number];
   if (state.family == kNone) {
     const std::string_view path = paths_.path(file);
-    const auto [found, is_new] = by_name_.try_emplace(withoutNumbers(path), 0);
+    const auto [found, is_new] = by_name_.try_emplace(base::withoutNumbers(path), 0);
     if (is_new) found->second = newFamily(found->first);
     state.family = found->second;
     std::string& name = families_[state.family].name;

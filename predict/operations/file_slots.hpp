@@ -25,9 +25,6 @@
 
 namespace omnio::predict {
 
-// The path with all numbers taken out: "/run/dump.#.txt".
-std::string withoutNumbers(std::string_view path);
-
 class FileSlots {
  public:
   // `paths` outlives this object.

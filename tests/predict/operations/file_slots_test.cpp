@@ -5,12 +5,6 @@
 namespace omnio::predict {
 namespace {
 
-TEST(FileSlots, NamesWithoutNumbers) {
-  EXPECT_EQ(withoutNumbers("/run/dump.0100.txt"), "/run/dump.#.txt");
-  EXPECT_EQ(withoutNumbers("12/a3b"), "#/a#b");
-  EXPECT_EQ(withoutNumbers("/none"), "/none");
-}
-
 TEST(FileSlots, FilesOneAfterTheOtherHaveOneSlot) {
   event::PathTable paths;
   FileSlots slots(paths);
