@@ -1,6 +1,7 @@
 #include "ior_bridge/comparison.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -10,6 +11,7 @@
 #include "core/base/json_writer.hpp"
 #include "core/base/printable.hpp"
 #include "core/base/text_table.hpp"
+#include "core/model/phase_series.hpp"
 #include "ior_bridge/estimate.hpp"
 
 namespace omnio::ior {
@@ -87,7 +89,76 @@ std::optional<double> applicationTime(const model::PhaseModel& model, TimeKind k
   return seconds > 0 ? std::optional(seconds) : std::nullopt;
 }
 
+// The times of all phases together, run by run; empty where a phase has none or another number.
+std::vector<double> sumsOf(const Candidate& candidate, const model::Series& phases,
+                           std::vector<double> PhaseTimes::*part) {
+  std::vector<double> sums;
+  for (const model::Phase* phase : phases) {
+    const auto times = candidate.phases.find(phase->id);
+    if (times == candidate.phases.end()) return {};
+    const std::vector<double>& own = times->second.*part;
+    if (phase == phases.front()) sums.resize(own.size(), 0);
+    if (own.size() != sums.size()) return {};
+    for (std::size_t run = 0; run < sums.size(); ++run) sums[run] += own[run];
+  }
+  return sums;
+}
+
+// Adds what each candidate moved to `moved`, where that is wanted.
+ComparedPhase comparedOf(const model::PhaseModel& model, const model::Series& phases,
+                         const std::vector<ComparedCandidate>& ranking,
+                         std::vector<MovedBoth>* moved) {
+  const model::Phase& first = *phases.front();
+  ComparedPhase compared{.phase = first.id, .ids = model::idsOf(phases)};
+  double application_s = 0;
+  for (const model::Phase* phase : phases) {
+    compared.weight_bytes += phase->weight_bytes;
+    compared.weight_operations += phase->metadata.operations;
+    application_s += secondsOf(phase->io);
+  }
+  for (const model::PhaseOperation& operation : first.operations) {
+    compared.operations.push_back(operation.operation);
+  }
+  const auto file = static_cast<std::size_t>(first.file);
+  if (file < model.files.size()) compared.file = model.files[file].path;
+  if (application_s > 0) compared.application_s = application_s;
+  for (std::size_t i = 0; i < ranking.size(); ++i) {
+    const Candidate& candidate = ranking[i].candidate;
+    const auto measured = [&](std::vector<double> PhaseTimes::*part) {
+      const std::vector<double> sums = sumsOf(candidate, phases, part);
+      return sums.empty() ? std::nullopt : std::optional(measureOf(sums));
+    };
+    compared.times.push_back(measured(&PhaseTimes::all_s));
+    compared.write_times.push_back(measured(&PhaseTimes::write_s));
+    compared.read_times.push_back(measured(&PhaseTimes::read_s));
+    compared.peak_share.emplace_back();
+    if (!compared.times.back() || !candidate.peak) continue;
+    MovedBoth here;
+    for (const model::Phase* phase : phases) {
+      here.add(movedIn(*phase, candidate.phases.at(phase->id)));
+    }
+    compared.peak_share.back() = here.shareOf(*candidate.peak);
+    if (moved != nullptr) (*moved)[i].add(here);
+  }
+  return compared;
+}
+
 }  // namespace
+
+bool setBesideSums(const model::PhaseModel& model, Candidate& candidate) {
+  model::Series phases;
+  for (const model::Phase& phase : model.phases) {
+    if (!phase.isMetadata()) phases.push_back(&phase);
+  }
+  std::vector<double> sums =
+      phases.empty() ? std::vector<double>() : sumsOf(candidate, phases, &PhaseTimes::all_s);
+  if (sums.size() != candidate.io_s.size()) return false;
+  candidate.io_s = std::move(sums);
+  candidate.kind = TimeKind::kSum;
+  candidate.runs.clear();
+  candidate.is_summed = true;
+  return true;
+}
 
 Comparison compare(const model::PhaseModel& model, std::vector<Candidate> candidates) {
   Comparison result;
@@ -130,34 +201,10 @@ Comparison compare(const model::PhaseModel& model, std::vector<Candidate> candid
   if (result.not_told_apart.empty()) result.winner = result.ranking.front().candidate.name;
   std::vector<MovedBoth> moved(result.ranking.size());
   for (const model::Phase& phase : model.phases) {
-    ComparedPhase& compared =
-        result.phases.emplace_back(ComparedPhase{.phase = phase.id,
-                                                 .weight_bytes = phase.weight_bytes,
-                                                 .weight_operations = phase.metadata.operations});
-    for (const model::PhaseOperation& operation : phase.operations) {
-      compared.operations.push_back(operation.operation);
-    }
-    const auto file = static_cast<std::size_t>(phase.file);
-    if (file < model.files.size()) compared.file = model.files[file].path;
-    if (phase.io.total() > 0) compared.application_s = secondsOf(phase.io);
-    for (std::size_t i = 0; i < result.ranking.size(); ++i) {
-      const Candidate& candidate = result.ranking[i].candidate;
-      const auto times = candidate.phases.find(phase.id);
-      const bool is_there = times != candidate.phases.end() && !times->second.all_s.empty();
-      const auto measured = [&](std::vector<double> PhaseTimes::*part) {
-        return is_there && !(times->second.*part).empty()
-                   ? std::optional(measureOf(times->second.*part))
-                   : std::nullopt;
-      };
-      compared.times.push_back(measured(&PhaseTimes::all_s));
-      compared.write_times.push_back(measured(&PhaseTimes::write_s));
-      compared.read_times.push_back(measured(&PhaseTimes::read_s));
-      compared.peak_share.emplace_back();
-      if (!is_there || !candidate.peak) continue;
-      const MovedBoth here = movedIn(phase, times->second);
-      compared.peak_share.back() = here.shareOf(*candidate.peak);
-      moved[i].add(here);
-    }
+    result.phases.push_back(comparedOf(model, {&phase}, result.ranking, &moved));
+  }
+  for (const model::Series& family : model::seriesOf(model)) {
+    result.families.push_back(comparedOf(model, family, result.ranking, nullptr));
   }
   for (std::size_t i = 0; i < result.ranking.size(); ++i) {
     const auto& peak = result.ranking[i].candidate.peak;
@@ -176,9 +223,9 @@ std::string rangeText(const std::optional<Interval>& interval) {
 }
 
 // The phases that take longest with any candidate.
-std::set<int> longest(const Comparison& comparison, std::size_t rows) {
+std::set<int> longest(const std::vector<ComparedPhase>& phases, std::size_t rows) {
   std::vector<std::pair<double, int>> order;
-  for (const ComparedPhase& phase : comparison.phases) {
+  for (const ComparedPhase& phase : phases) {
     double most = 0;
     for (const auto& time : phase.times) most = std::max(most, time ? time->middle : 0);
     order.emplace_back(-most, phase.phase);
@@ -222,7 +269,16 @@ std::vector<std::string> warningsOf(const Comparison& comparison) {
 std::vector<std::string> notesOf(const Comparison& comparison) {
   std::vector<std::string> notes;
   if (comparison.kind == TimeKind::kSum) {
-    notes.emplace_back("I/O times are sums over the phases, which were run one by one");
+    std::vector<std::string> summed;
+    for (const ComparedCandidate& each : comparison.ranking) {
+      if (each.candidate.is_summed) summed.push_back(base::printable(each.candidate.name));
+    }
+    notes.push_back(
+        summed.empty()
+            ? std::string("I/O times are sums over the phases, which were run one by one")
+            : fmt::format("I/O times are sums over the phases, also of {}, since others ran them "
+                          "one by one",
+                          fmt::join(summed, ", ")));
     if (comparison.weight_operations > 0) {
       notes.push_back(
           fmt::format("they are without {} metadata calls, which run in phases of their "
@@ -272,7 +328,8 @@ std::string percentText(const std::optional<double>& share) {
 }
 
 // A row for each phase that is shown, and one for all; columns for the candidates with a peak.
-std::string peakTable(const Comparison& comparison, const std::set<int>& shown) {
+std::string peakTable(const Comparison& comparison, const std::vector<ComparedPhase>& phases,
+                      const std::set<int>& shown) {
   std::vector<std::string> heading = {"share of peak, %"};
   std::vector<std::string> all = {"all phases"};
   std::vector<std::string> peaks = {"peak, MiB/s"};
@@ -287,10 +344,10 @@ std::string peakTable(const Comparison& comparison, const std::set<int>& shown) 
   }
   if (heading.size() == 1) return {};
   std::vector<std::vector<std::string>> table = {std::move(heading)};
-  for (const ComparedPhase& phase : comparison.phases) {
+  for (const ComparedPhase& phase : phases) {
     if (!shown.contains(phase.phase)) continue;
     std::vector<std::string>& row = table.emplace_back();
-    row.push_back(fmt::format("phase {}", phase.phase));
+    row.push_back(fmt::format("phase {}", phase.ids));
     for (std::size_t i = 0; i < comparison.ranking.size(); ++i) {
       if (!comparison.ranking[i].candidate.peak) continue;
       row.push_back(percentText(phase.peak_share[i].write));
@@ -307,7 +364,7 @@ std::string peakTable(const Comparison& comparison, const std::set<int>& shown) 
 
 }  // namespace
 
-std::string textOf(const Comparison& comparison, std::size_t rows) {
+std::string textOf(const Comparison& comparison, std::size_t rows, bool is_each) {
   std::string out;
   std::vector<std::vector<std::string>> table = {{"candidate", "runs", "I/O time s", "95 %",
                                                   "MiB/s", "times the best", "95 %",
@@ -328,16 +385,17 @@ std::string textOf(const Comparison& comparison, std::size_t rows) {
   for (const std::string& note : notesOf(comparison)) out += note + '\n';
   out += partsTable(comparison);
 
-  const std::set<int> shown = longest(comparison, rows);
+  const std::vector<ComparedPhase>& phases = is_each ? comparison.phases : comparison.families;
+  const std::set<int> shown = longest(phases, rows);
   table = {{"phase", "MiB"}};
   for (const ComparedCandidate& each : comparison.ranking) {
     table.front().push_back(base::printable(each.candidate.name) + " s");
     table.front().push_back("95 %");
   }
-  for (const ComparedPhase& phase : comparison.phases) {
+  for (const ComparedPhase& phase : phases) {
     if (!shown.contains(phase.phase)) continue;
     std::vector<std::string> row = {
-        std::to_string(phase.phase),
+        phase.ids,
         phase.weight_operations > 0
             ? fmt::format("{} calls", phase.weight_operations)
             : fmt::format("{:.3f}", static_cast<double>(phase.weight_bytes) / model::kMiB)};
@@ -350,11 +408,11 @@ std::string textOf(const Comparison& comparison, std::size_t rows) {
   }
   out += '\n';
   base::appendTable(out, table, base::Align::kRight);
-  if (shown.size() < comparison.phases.size()) {
-    out += fmt::format("and {} phases that take less time (--all)\n",
-                       comparison.phases.size() - shown.size());
+  if (shown.size() < phases.size()) {
+    out += fmt::format("and {} {} that take less time (--all)\n", phases.size() - shown.size(),
+                       is_each ? "phases" : "families of phases");
   }
-  return out + peakTable(comparison, shown);
+  return out + peakTable(comparison, phases, shown);
 }
 
 namespace {
@@ -478,13 +536,13 @@ void putComparison(base::JsonWriter& json, const Comparison& comparison,
 }  // namespace
 
 std::string jsonOf(const Comparison& comparison) {
-  const std::set<int> all = longest(comparison, comparison.phases.size());
+  const std::set<int> all = longest(comparison.phases, comparison.phases.size());
   return base::jsonDocument("omnio-comparison", kComparisonVersion, {.indent = 2},
                             [&](auto& json) { putComparison(json, comparison, all); });
 }
 
 std::string pageDataOf(const Comparison& comparison, const PageAbout& about) {
-  const std::set<int> shown = longest(comparison, kMostPagePhases);
+  const std::set<int> shown = longest(comparison.phases, kMostPagePhases);
   return base::jsonDocument("omnio-comparison-page", 1, {}, [&](base::JsonWriter& json) {
     json.put("omnio", about.version);
     json.put("made", about.made);

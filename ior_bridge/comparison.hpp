@@ -38,7 +38,8 @@ struct Peak {
   std::string source;  // a file; empty: given as numbers
 };
 
-// Two kinds of I/O time, which cannot be compared with each other.
+// Two kinds of I/O time, which cannot be compared with each other. Where candidates have one and
+// the other, setBesideSums() makes the first the second.
 enum class TimeKind : std::uint8_t {
   kTogether,  // of the slowest process, in runs of all phases together
   kSum        // the sum over the phases, which were run one by one
@@ -57,6 +58,7 @@ struct Candidate {
   std::vector<double> io_s;
   std::map<int, PhaseTimes> phases;  // by phase of the model
   std::vector<SummaryRun> runs;      // as many, or none: phases were run one by one
+  bool is_summed = false;            // by setBesideSums()
   std::optional<Peak> peak;
 };
 
@@ -67,8 +69,10 @@ struct PeakShare {
   std::optional<double> read;
 };
 
+// A phase, or a family of them.
 struct ComparedPhase {
-  int phase = 0;
+  int phase = 0;    // the first
+  std::string ids;  // "7", "1-40"
   std::uint64_t weight_bytes = 0;
   std::uint64_t weight_operations = 0;  // calls, of a metadata phase; it has no operations
   std::vector<model::Operation> operations{};
@@ -106,6 +110,7 @@ struct Comparison {
   std::vector<ComparedCandidate> ranking;  // the shortest I/O time first
   std::vector<std::string> order;          // candidates as given
   std::vector<ComparedPhase> phases;       // candidates in the order of `ranking`
+  std::vector<ComparedPhase> families;     // the same by family (core/model/phase_series.hpp)
   // The one that is surely faster than each of the others. Nothing: there is not a winner.
   std::optional<std::string> winner;
   // Those that the first of the ranking cannot be told from.
@@ -113,6 +118,10 @@ struct Comparison {
   // Those that are surely slower than the first of the ranking.
   std::vector<std::string> slower;
 };
+
+// Makes the I/O times of the candidate the sums over the data phases of each run. False, and
+// nothing is changed, where not all phases have a time in each run.
+bool setBesideSums(const model::PhaseModel& model, Candidate& candidate);
 
 // At least two candidates, each with a time, and all of one kind.
 Comparison compare(const model::PhaseModel& model, std::vector<Candidate> candidates);
@@ -123,7 +132,8 @@ std::string verdictOf(const Comparison& comparison);
 std::vector<std::string> warningsOf(const Comparison& comparison);
 std::vector<std::string> notesOf(const Comparison& comparison);
 
-std::string textOf(const Comparison& comparison, std::size_t rows);
+// With rows for the families of phases that take longest, or for the phases themselves.
+std::string textOf(const Comparison& comparison, std::size_t rows, bool is_each = false);
 std::string jsonOf(const Comparison& comparison);
 std::string csvOf(const Comparison& comparison);
 

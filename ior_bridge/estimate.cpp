@@ -13,7 +13,11 @@
 #include "core/base/json_writer.hpp"
 #include "core/base/printable.hpp"
 #include "core/model/phase_model.hpp"
+#include "core/model/phase_series.hpp"
+#include "ior_bridge/ior/emit.hpp"
+#include "ior_bridge/ior/family_rate.hpp"
 #include "ior_bridge/ior/mdtest.hpp"
+#include "ior_bridge/ior/plan_results.hpp"
 
 namespace omnio::ior {
 namespace {
@@ -23,6 +27,7 @@ constexpr double kNsPerSecond = 1e9;
 
 // All that was measured of one phase.
 struct Measured {
+  bool by_ior = false;  // or by mdtest: one run of a family of phases
   Bandwidths bandwidth_mib_s;
   std::vector<double> operations_per_s;
   std::vector<std::string> sources;
@@ -96,6 +101,31 @@ struct Gathered {
   std::string first;  // the file that named it
 };
 
+base::Result<void> takeTarget(const std::string& target, const std::string& name,
+                              Gathered& gathered) {
+  if (target.empty()) return {};
+  if (gathered.target.empty()) {
+    gathered.target = target;
+    gathered.first = name;
+  }
+  if (gathered.target == target) return {};
+  return base::failure(base::Code::kInvalid,
+                       "{}: results of {}, and those of {} are of {}: one estimate is of one "
+                       "target",
+                       name, base::printable(target), gathered.first,
+                       base::printable(gathered.target));
+}
+
+// The family that a phase of the model is of.
+model::Series familyOf(const model::PhaseModel& model, int phase) {
+  for (model::Series& family : model::seriesOf(model)) {
+    if (std::ranges::find(family, phase, &model::Phase::id) != family.end()) {
+      return std::move(family);
+    }
+  }
+  return {};
+}
+
 // What mdtest printed for a metadata phase: the mean over its iterations, the least and the most. A
 // step takes its items over its rate, and the times of all steps add.
 base::Result<void> takeMdtest(const model::PhaseModel& model, const GivenResult& given,
@@ -132,6 +162,7 @@ base::Result<void> takeMdtest(const model::PhaseModel& model, const GivenResult&
                          phase->id);
   }
   Measured& into = gathered.phases[phase->id];
+  into.by_ior = true;
   const auto calls = static_cast<double>(phase->metadata.operations);
   std::vector<double> rates = {calls / time_s.median};
   if (summary->iterations > 1) rates = {calls / time_s.most, rates[0], calls / time_s.least};
@@ -141,10 +172,55 @@ base::Result<void> takeMdtest(const model::PhaseModel& model, const GivenResult&
   return {};
 }
 
+// What IOR and mdtest measured of a plan: the summaries beside it, and the texts of mdtest that are
+// there.
+base::Result<void> takePlan(const model::PhaseModel& model, const std::filesystem::path& path,
+                            Gathered& gathered) {
+  const base::Result<PlanResults> results = readPlanResults(path, model);
+  if (!results) return results.failure();
+  const std::string name = base::printable(path.native());
+  if (auto taken = takeTarget(results->target, name, gathered); !taken) return taken;
+  for (const FamilyPlan& family : results->plan.families) {
+    const model::Phase& first = *family.phases.front();
+    if (family.mdtest) {
+      const std::filesystem::path text = path.parent_path() / outputOf(*family.mdtest);
+      if (std::error_code ignored; !std::filesystem::exists(text, ignored)) continue;
+      if (auto taken = takeMdtest(model, {.path = text, .phase = first.id, .test = {}}, gathered);
+          !taken) {
+        return taken;
+      }
+      continue;
+    }
+    Measured& into = gathered.phases[first.id];
+    into.by_ior = true;
+    for (std::size_t i = 0; i < first.operations.size(); ++i) {
+      const std::vector<double>& from = results->mib_s.at(first.id)[i];
+      std::vector<double>& to = into.bandwidth_mib_s.of(first.operations[i].operation);
+      to.insert(to.end(), from.begin(), from.end());
+    }
+    addOnce(into.sources, name);
+    for (const std::string& sentence : family.approximations) addOnce(into.notes, sentence);
+  }
+  return {};
+}
+
+// IOR runs a family of phases once: its other phases have the same bandwidth.
+void shareInFamilies(const std::vector<model::Series>& families, Gathered& gathered) {
+  for (const model::Series& family : families) {
+    const auto has = [&](const model::Phase* phase) { return gathered.phases.contains(phase->id); };
+    const auto measured = std::ranges::find_if(family, has);
+    if (measured == family.end() || !gathered.phases.at((*measured)->id).by_ior) continue;
+    Measured shared = gathered.phases.at((*measured)->id);
+    shared.notes.clear();
+    for (const model::Phase* phase : family) gathered.phases.try_emplace(phase->id, shared);
+  }
+}
+
 // Adds a summary to the phases that it is of.
 base::Result<void> take(const model::PhaseModel& model, const GivenResult& given,
                         Gathered& gathered) {
   if (given.path.extension() == ".txt") return takeMdtest(model, given, gathered);
+  if (memberOf(given.path, "format") == kPlanFormat) return takePlan(model, given.path, gathered);
   const base::Result<Summary> summary = readSummary(given.path);
   if (!summary) return summary.failure();
   const std::string name = base::printable(given.path.native());
@@ -153,16 +229,15 @@ base::Result<void> take(const model::PhaseModel& model, const GivenResult& given
     return base::failure(base::Code::kInvalid, "{}: results of another model ({}; this one is {})",
                          name, base::inBrief(summary->of.model), model::digestOf(model));
   }
-  if (!summary->of.target.empty()) {
-    if (gathered.target.empty()) {
-      gathered.target = summary->of.target;
-      gathered.first = name;
-    } else if (gathered.target != summary->of.target) {
+  if (auto taken = takeTarget(summary->of.target, name, gathered); !taken) return taken;
+  if (summary->of.model.empty() && !given.phase) {
+    const std::filesystem::path plan = given.path.parent_path() / "ior-plan.json";
+    const std::string digest = memberOf(plan, "model");
+    if (!digest.empty() && digest != model::digestOf(model)) {
       return base::failure(base::Code::kInvalid,
-                           "{}: results of {}, and those of {} are of {}: one estimate is of one "
-                           "target",
-                           name, base::printable(summary->of.target), gathered.first,
-                           base::printable(gathered.target));
+                           "{}: results of another plan: ior-plan.json beside it is of another "
+                           "model ({}; this one is {})",
+                           name, base::inBrief(digest), model::digestOf(model));
     }
   }
   gathered.runs.insert(gathered.runs.end(), summary->runs.begin(), summary->runs.end());
@@ -183,8 +258,13 @@ base::Result<void> take(const model::PhaseModel& model, const GivenResult& given
                            name, *id);
     }
     Measured& into = measured[*id];
+    into.by_ior = summary->of.model.empty();
+    Bandwidths found = test.bandwidth_mib_s;
+    for (std::size_t i = 0; into.by_ior && i < phase->operations.size(); ++i) {
+      found.of(phase->operations[i].operation) = bandwidthsOf(familyOf(model, *id), i, test);
+    }
     for (const auto operation : {model::Operation::kWrite, model::Operation::kRead}) {
-      const std::vector<double>& from = test.bandwidth_mib_s.of(operation);
+      const std::vector<double>& from = found.of(operation);
       std::vector<double>& to = into.bandwidth_mib_s.of(operation);
       to.insert(to.end(), from.begin(), from.end());
     }
@@ -253,7 +333,7 @@ void Spread::add(const Spread& other) {
   most += other.most;
 }
 
-std::optional<double> PhaseEstimate::measuredBandwidth() const {
+std::optional<double> IoTime::measuredBandwidth() const {
   if (!(measured_s > 0) || weight_bytes == 0) return std::nullopt;
   return static_cast<double>(weight_bytes) / kMiB / measured_s;
 }
@@ -312,8 +392,15 @@ base::Result<Estimate> estimate(const model::PhaseModel& model,
   for (const GivenResult& given : results) {
     if (const auto taken = take(model, given, gathered); !taken) return taken.failure();
   }
+  const std::vector<model::Series> families = model::seriesOf(model);
+  shareInFamilies(families, gathered);
   const std::map<int, Measured>& measured = gathered.phases;
   Estimate result;
+  for (const model::Series& family : families) {
+    std::vector<int>& ids =
+        result.families.emplace_back(model::idsOf(family), std::vector<int>()).second;
+    for (const model::Phase* phase : family) ids.push_back(phase->id);
+  }
   result.source = model.source;
   result.target = gathered.target;
   result.application = model.io;
@@ -359,8 +446,8 @@ namespace {
 
 using base::JsonWriter;
 
-std::optional<double> usagePercent(const PhaseEstimate& phase, double peak_mib_s) {
-  const std::optional<double> own = phase.measuredBandwidth();
+std::optional<double> usagePercent(const IoTime& time, double peak_mib_s) {
+  const std::optional<double> own = time.measuredBandwidth();
   return own ? std::optional(100 * *own / peak_mib_s) : std::nullopt;
 }
 
@@ -458,16 +545,41 @@ std::string jsonOf(const Estimate& estimate, std::optional<double> peak_mib_s) {
 
 namespace {
 
-// The phases that get a row of their own.
-std::set<int> longest(const Estimate& estimate, std::size_t rows) {
-  std::vector<std::pair<double, int>> order;
+// A row of the table: a phase, or a family of phases.
+struct Row {
+  std::string name;
+  std::vector<const PhaseEstimate*> phases;
+  IoTime time;  // of all of them
+};
+
+std::vector<Row> rowsOf(const Estimate& estimate, bool is_each) {
+  std::vector<Row> rows;
+  std::map<int, std::size_t> row_of;  // by phase
+  for (std::size_t i = 0; !is_each && i < estimate.families.size(); ++i) {
+    rows.push_back({.name = estimate.families[i].first, .phases = {}, .time = {}});
+    for (const int phase : estimate.families[i].second) row_of[phase] = i;
+  }
   for (const PhaseEstimate& phase : estimate.phases) {
-    order.emplace_back(-std::max(phase.time_s.median, phase.measured_s), phase.phase);
+    const auto found = row_of.find(phase.phase);
+    Row& row = found != row_of.end() ? rows[found->second] : rows.emplace_back();
+    if (row.name.empty()) row.name = std::to_string(phase.phase);
+    row.phases.push_back(&phase);
+    row.time.add(phase);
+  }
+  std::erase_if(rows, [](const Row& row) { return row.phases.empty(); });
+  return rows;
+}
+
+// Those that are shown.
+std::set<std::string> longest(const std::vector<Row>& all, std::size_t rows) {
+  std::vector<std::pair<double, std::size_t>> order;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    order.emplace_back(-std::max(all[i].time.time_s.median, all[i].time.measured_s), i);
   }
   std::sort(order.begin(), order.end());
-  std::set<int> result;
-  for (const auto& [time, phase] : order) {
-    if (result.size() < rows) result.insert(phase);
+  std::set<std::string> result;
+  for (const auto& [time, index] : order) {
+    if (result.size() < rows) result.insert(all[index].name);
   }
   return result;
 }
@@ -491,21 +603,28 @@ std::string rowOf(std::string_view name, std::string_view operations, std::strin
                      error ? fmt::format("{:+.1f}%", *error) : "-");
 }
 
-std::string rowOf(const PhaseEstimate& phase) {
-  if (phase.weight_operations > 0) {
-    return rowOf(std::to_string(phase.phase), model::kMetadataName,
-                 fmt::format("{:.1f} calls/s", phase.operations_per_s.median),
-                 std::to_string(phase.iterations), phase);
+std::string rowOf(const Row& row) {
+  const PhaseEstimate& first = *row.phases.front();
+  const IoTime& all = row.time;
+  const std::string runs = std::to_string(first.iterations);
+  if (all.weight_operations > 0) {
+    const double rate = static_cast<double>(all.weight_operations) / all.time_s.median;
+    return rowOf(row.name, model::kMetadataName, fmt::format("{:.1f} calls/s", rate), runs, all);
   }
   std::vector<std::string_view> operations;
   std::vector<std::string> bandwidths;
-  for (const OperationEstimate& o : phase.operations) {
-    operations.push_back(model::nameOf(o.operation));
-    bandwidths.push_back(fmt::format("{:.1f}", o.bandwidth_mib_s.median));
+  for (std::size_t i = 0; i < first.operations.size(); ++i) {
+    double mib = 0;
+    double seconds = 0;
+    for (const PhaseEstimate* phase : row.phases) {
+      mib += static_cast<double>(phase->operations[i].weight_bytes) / kMiB;
+      seconds += phase->operations[i].time_s.median;
+    }
+    operations.push_back(model::nameOf(first.operations[i].operation));
+    bandwidths.push_back(fmt::format("{:.1f}", mib / seconds));
   }
-  return rowOf(std::to_string(phase.phase), fmt::format("{}", fmt::join(operations, "+")),
-               fmt::format("{}", fmt::join(bandwidths, "+")), std::to_string(phase.iterations),
-               phase);
+  return rowOf(row.name, fmt::format("{}", fmt::join(operations, "+")),
+               fmt::format("{}", fmt::join(bandwidths, "+")), runs, all);
 }
 
 // The total, and what it is made of.
@@ -548,29 +667,31 @@ std::string wholeText(const Estimate& estimate) {
 
 }  // namespace
 
-std::string textOf(const Estimate& estimate, std::optional<double> peak_mib_s, std::size_t rows) {
-  const std::set<int> shown = longest(estimate, rows);
+std::string textOf(const Estimate& estimate, std::optional<double> peak_mib_s, std::size_t rows,
+                   bool is_each) {
+  const std::vector<Row> all = rowsOf(estimate, is_each);
+  const std::set<std::string> shown = longest(all, rows);
   IoTime rest;
+  std::size_t left_out = 0;
   std::string out = fmt::format(fmt::runtime(kRow), "phase", "operations", "weight", "bandwidth",
                                 "runs", "Time_io", "least .. most", "application", "error");
   if (peak_mib_s) out += "   usage";
   out += '\n';
   out += fmt::format(fmt::runtime(kRow), "", "", "MiB", "MiB/s", "", "s", "s", "s", "");
   out += '\n';
-  for (const PhaseEstimate& phase : estimate.phases) {
-    if (!shown.contains(phase.phase)) {
-      rest.add(phase);
+  for (const Row& row : all) {
+    if (!shown.contains(row.name)) {
+      rest.add(row.time);
+      left_out += row.phases.size();
       continue;
     }
-    out += rowOf(phase);
-    const auto usage = peak_mib_s ? usagePercent(phase, *peak_mib_s) : std::nullopt;
+    out += rowOf(row);
+    const auto usage = peak_mib_s ? usagePercent(row.time, *peak_mib_s) : std::nullopt;
     if (usage) out += fmt::format("  {:5.1f}%", *usage);
     out += '\n';
   }
-  if (shown.size() < estimate.phases.size()) {
-    out += rowOf("more", fmt::format("{} phases", estimate.phases.size() - shown.size()), "", "",
-                 rest) +
-           '\n';
+  if (shown.size() < all.size()) {
+    out += rowOf("more", fmt::format("{} phases", left_out), "", "", rest) + '\n';
   }
   if (!estimate.whole) {
     out += rowOf("total", "", "", "", estimate) + '\n';
@@ -578,11 +699,13 @@ std::string textOf(const Estimate& estimate, std::optional<double> peak_mib_s, s
     out += rowOf("sum", "", "", "", estimate.sum) + '\n';
     out += wholeText(estimate);
   }
-  for (const PhaseEstimate& phase : estimate.phases) {
-    if (!shown.contains(phase.phase)) continue;
-    for (const std::string& note : phase.notes) {
-      out += fmt::format("phase {}: {}\n", phase.phase, note);
+  for (const Row& row : all) {
+    if (!shown.contains(row.name)) continue;
+    std::vector<std::string> notes;
+    for (const PhaseEstimate* phase : row.phases) {
+      for (const std::string& note : phase->notes) addOnce(notes, note);
     }
+    for (const std::string& note : notes) out += fmt::format("phase {}: {}\n", row.name, note);
   }
   for (const int phase : estimate.missing_metadata) {
     out += fmt::format("phase {}: metadata calls without a result, so the total is without them\n",

@@ -49,6 +49,8 @@ struct IoTime {
   void add(const IoTime& other);
   // 100 * (Time_io - measured) / measured.
   std::optional<double> timeErrorPercent() const;
+  // The application's own, MiB/s; none where it was not measured (BW_MD of the paper).
+  std::optional<double> measuredBandwidth() const;
 };
 
 struct PhaseEstimate : IoTime {
@@ -61,8 +63,6 @@ struct PhaseEstimate : IoTime {
   std::vector<std::string> sources;  // files that the bandwidths are from
   std::vector<std::string> notes;    // what was measured differs from the phase, a sentence each
 
-  // The application's own, MiB/s; none where it was not measured (BW_MD of the paper).
-  std::optional<double> measuredBandwidth() const;
   // Equation 6: 100 * |BW_CH - BW_MD| / BW_MD.
   std::optional<double> bandwidthErrorPercent() const;
 };
@@ -85,6 +85,8 @@ struct Estimate : IoTime {
   std::string source;  // the model's
   std::string target;  // in words; empty where results do not say it
   std::vector<PhaseEstimate> phases;
+  // Families of phases (core/model/phase_series.hpp): how they are called, and their phases.
+  std::vector<std::pair<std::string, std::vector<int>>> families;
   std::vector<int> missing;  // phases without a result
   // Metadata phases without one, where others have: IOR runs no such calls.
   std::vector<int> missing_metadata;
@@ -115,16 +117,20 @@ GivenResult givenResult(const std::string& word);
 // that omnio ior gives.
 std::optional<int> phaseOfName(const std::filesystem::path& path);
 
-// Reads the results and brings them and the model together. Fails with a sentence for a result that
-// cannot be read, is of another model, of no phase, or of one that the model has not, and for
-// results of two targets. Phases without a result are named in Estimate::missing.
+// Reads the results and brings them and the model together. A result is a document of the phase
+// runner, an ior-plan.json with its summaries, a summary of IOR, or a text of mdtest. What IOR
+// measured of a phase holds for all phases of its family that have no result. Fails with a sentence
+// for a result that cannot be read, is of another model, of no phase, or of one that the model has
+// not, and for results of two targets. Phases without a result are named in Estimate::missing.
 base::Result<Estimate> estimate(const model::PhaseModel& model,
                                 const std::vector<GivenResult>& results);
 
 // `peak_mib_s` adds the paper's SystemUsage = 100 * BW_MD / BW_PK. The table has a row for each of
-// the `rows` phases that take longest, in their order, and one for the rest.
+// the `rows` families of phases that take longest, in their order, and one for the rest; or for
+// each of the phases.
 std::string textOf(const Estimate& estimate, std::optional<double> peak_mib_s,
-                   std::size_t rows = std::numeric_limits<std::size_t>::max());
+                   std::size_t rows = std::numeric_limits<std::size_t>::max(),
+                   bool is_each = false);
 std::string jsonOf(const Estimate& estimate, std::optional<double> peak_mib_s);
 
 }  // namespace omnio::ior

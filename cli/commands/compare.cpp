@@ -5,6 +5,7 @@
 #include <charconv>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -95,13 +96,14 @@ void addPhaseTimes(const model::Phase& phase, const std::vector<std::vector<doub
 }
 
 // Phases that were run one by one: the n-th iterations of all phases are the n-th run.
-void addSums(const model::PhaseModel& model, const ior::PhaseBandwidths& bandwidths,
+void addSums(const model::PhaseModel& model,
+             const std::map<int, std::vector<std::vector<double>>>& mib_s, std::size_t iterations,
              ior::Candidate& into) {
-  std::vector<double> sums(bandwidths.iterations, 0);
+  std::vector<double> sums(iterations, 0);
   for (const model::Phase& phase : model.phases) {
     if (phase.isMetadata()) continue;
     ior::PhaseTimes times;
-    addPhaseTimes(phase, bandwidths.mib_s.at(phase.id), bandwidths.iterations, times);
+    addPhaseTimes(phase, mib_s.at(phase.id), iterations, times);
     for (std::size_t run = 0; run < sums.size(); ++run) sums[run] += times.all_s[run];
     ior::PhaseTimes& all = into.phases[phase.id];
     for (auto part :
@@ -115,21 +117,21 @@ void addSums(const model::PhaseModel& model, const ior::PhaseBandwidths& bandwid
 // The summaries of IOR beside an ior-plan.json.
 base::Result<void> addPlan(const model::PhaseModel& model, const std::string& path,
                            ior::Candidate& into) {
-  const base::Result<ior::PhaseBandwidths> bandwidths = ior::readPlanResults(path, model);
-  if (!bandwidths) return bandwidths.failure();
-  if (bandwidths->mib_s.empty()) return refuse(path, "the model has no phases");
+  const base::Result<ior::PlanResults> results = ior::readPlanResults(path, model);
+  if (!results) return results.failure();
+  if (results->mib_s.empty()) return refuse(path, "the model has no phases");
   if (auto taken = takeKind(path, ior::TimeKind::kSum, into); !taken) return taken;
-  if (auto taken = takeTarget(path, bandwidths->target, into); !taken) return taken;
+  if (auto taken = takeTarget(path, results->target, into); !taken) return taken;
   into.origins.insert(ior::Origin::kIor);
-  addSums(model, *bandwidths, into);
+  addSums(model, results->mib_s, results->iterations, into);
   return {};
 }
 
 // Phases that the phase runner ran by themselves: all of them, as often as the one with least.
 base::Result<void> addApart(const model::PhaseModel& model, const std::string& path,
                             const ior::Summary& summary, ior::Candidate& into) {
-  ior::PhaseBandwidths bandwidths;
-  bandwidths.iterations = std::numeric_limits<std::size_t>::max();
+  std::map<int, std::vector<std::vector<double>>> mib_s;
+  std::size_t iterations = std::numeric_limits<std::size_t>::max();
   for (const model::Phase& phase : model.phases) {
     if (phase.isMetadata()) continue;
     const auto test = std::ranges::find(summary.tests, phase.id, &ior::SummaryTest::phase);
@@ -140,16 +142,16 @@ base::Result<void> addApart(const model::PhaseModel& model, const std::string& p
     }
     for (const model::PhaseOperation& operation : phase.operations) {
       const std::vector<double>& found = test->bandwidth_mib_s.of(operation.operation);
-      bandwidths.mib_s[phase.id].push_back(found);
-      bandwidths.iterations = std::min(bandwidths.iterations, found.size());
+      mib_s[phase.id].push_back(found);
+      iterations = std::min(iterations, found.size());
     }
   }
-  if (bandwidths.mib_s.empty()) return refuse(path, "the model has no phases");
-  if (bandwidths.iterations == 0) {
+  if (mib_s.empty()) return refuse(path, "the model has no phases");
+  if (iterations == 0) {
     return refuse(path, "writes or reads of a phase have no result in it");
   }
   if (auto taken = takeKind(path, ior::TimeKind::kSum, into); !taken) return taken;
-  addSums(model, bandwidths, into);
+  addSums(model, mib_s, iterations, into);
   return {};
 }
 
@@ -284,7 +286,7 @@ base::Result<ior::Candidate> candidateOf(const model::PhaseModel& model, const s
     if (path.empty()) continue;
     std::error_code ignored;
     const auto added = fs::is_directory(path, ignored) ? addTrace(model, path, candidate)
-                       : ior::formatOf(path) == ior::kPlanFormat
+                       : ior::memberOf(path, "format") == ior::kPlanFormat
                            ? addPlan(model, path, candidate)
                            : addResults(model, path, candidate);
     if (!added) return added.failure();
@@ -369,12 +371,15 @@ int runCompare(const CompareOptions& options) {
         base::failure(base::Code::kInvalid, "one candidate has nothing to be compared with"),
         kWrongUsage);
   }
-  for (const ior::Candidate& candidate : candidates) {
-    if (candidate.kind == candidates.front().kind) continue;
+  const auto is_sum = [](const ior::Candidate& each) { return each.kind == ior::TimeKind::kSum; };
+  const auto sum = std::ranges::find_if(candidates, is_sum);
+  for (ior::Candidate& candidate : candidates) {
+    if (sum == candidates.end() || is_sum(candidate)) continue;
+    if (ior::setBesideSums(*model, candidate)) continue;
     return fail(base::failure(
-        base::Code::kInvalid, "\"{}\" has {}, and \"{}\" {}: they are not the same time",
-        base::printable(candidates.front().name), kindText(*candidates.front().kind),
-        base::printable(candidate.name), kindText(*candidate.kind)));
+        base::Code::kInvalid,
+        "\"{}\" has {}, and \"{}\" has no times of all phases to be summed up beside them",
+        base::printable(sum->name), kindText(*sum->kind), base::printable(candidate.name)));
   }
   for (const std::string& peak : options.peaks) {
     if (const auto refused = takePeak(peak, candidates)) {
@@ -393,8 +398,8 @@ int runCompare(const CompareOptions& options) {
   }
   if (options.json) return printJson(ior::jsonOf(comparison));
   if (options.csv) return printAll(ior::csvOf(comparison));
-  return printAll(
-      ior::textOf(comparison, options.all ? std::numeric_limits<std::size_t>::max() : kPhaseRows));
+  return printAll(options.all ? ior::textOf(comparison, comparison.phases.size(), /*is_each=*/true)
+                              : ior::textOf(comparison, kPhaseRows));
 }
 
 }  // namespace

@@ -142,8 +142,8 @@ int runEstimate(const EstimateOptions& options) {
     return kFailed;
   }
   if (options.json) return printJson(ior::jsonOf(*estimate, options.peak_mib_s));
-  return printAll(
-      ior::textOf(*estimate, options.peak_mib_s, options.all ? estimate->phases.size() : kRows));
+  return printAll(ior::textOf(*estimate, options.peak_mib_s,
+                              options.all ? estimate->phases.size() : kRows, options.all));
 }
 
 }  // namespace
@@ -154,9 +154,11 @@ void addEstimateCommand(base::Command program) {
       "estimate", "The I/O time on a storage system that was benchmarked or calibrated");
   command.option("MODEL", options->model,
                  "A phase model (omnio phases), or, with --calibration, a schedule");
-  command.option("RESULT", options->results,
-                 "Results of omnio-phase-run, or IOR's JSON summaries: phase-ID.json, ID=FILE, "
-                 "ID=FILE#TEST; with --calibration also traces of replays and of the application");
+  command.option(
+      "RESULT", options->results,
+      "Results of omnio-phase-run, the ior-plan.json of omnio ior beside its results, or "
+      "IOR's JSON summaries: phase-ID.json, ID=FILE, ID=FILE#TEST; with --calibration "
+      "also traces of replays and of the application");
   command.option("--calibration", options->calibration,
                  "Estimates from this calibration of the storage (omnio calibrate)");
   command

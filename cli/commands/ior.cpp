@@ -19,7 +19,7 @@ struct IorOptions {
   std::string model;
   std::string directory;
   std::string api = "model";
-  bool no_fsync = false;
+  std::string fsync;
   ior::PlanOptions plan;
   bool json = false;
   bool peak = false;
@@ -41,9 +41,9 @@ int putOut(const Plan& plan, const IorOptions& options) {
 base::Failure badUse(std::string sentence) { return {base::Code::kInvalid, std::move(sentence)}; }
 
 int runPeak(const IorOptions& options) {
-  if (options.no_fsync) {
-    return fail(badUse("--peak does not go with --no-fsync: a peak is of the storage, not of the "
-                       "page cache"),
+  if (!options.fsync.empty()) {
+    return fail(badUse("--peak does not go with --fsync: a peak is of the storage, not of the page "
+                       "cache"),
                 kWrongUsage);
   }
   if (options.model.empty() && !options.tasks) {
@@ -82,7 +82,9 @@ int runIor(const IorOptions& options) {
   const base::Result<model::PhaseModel> model = model::readPhaseModel(options.model);
   if (!model) return fail(model.failure());
   ior::PlanOptions wanted = options.plan;
-  wanted.fsync = !options.no_fsync;
+  for (const auto& [fsync, word] : ior::kFsyncWords) {
+    if (word == options.fsync) wanted.fsync = fsync;
+  }
   if (options.api == "POSIX") wanted.api = ior::Api::kPosix;
   if (options.api == "MPIIO") wanted.api = ior::Api::kMpiIo;
   return putOut(ior::planFor(*model, wanted), options);
@@ -93,19 +95,21 @@ int runIor(const IorOptions& options) {
 void addIorCommand(base::Command program) {
   const auto options = std::make_shared<IorOptions>();
   const base::Command command = program.subcommand(
-      "ior", "The phases as command lines of IOR, and what IOR cannot express of them");
+      "ior", "The families of phases as command lines of IOR, and what IOR cannot express of them");
   command.option("MODEL", options->model,
                  "A phase model (omnio phases); with --peak, only its number of processes");
   command.option("--emit", options->directory,
-                 "Writes a script for each phase and one for all into this directory; with --peak, "
-                 "peak.sh");
+                 "Writes a script for each start of IOR and one for all into this directory; with "
+                 "--peak, peak.sh");
   command
       .option("--api", options->api,
               "IOR's backend; model: the one of each phase, with --peak POSIX")
       .oneOf({"model", "POSIX", "MPIIO"})
       .showDefault();
-  command.flag("--no-fsync", options->no_fsync,
-               "Leaves what was written in the page cache (no -e)");
+  command
+      .option("--fsync", options->fsync,
+              "Whether writes end with an fsync (-e); model: where the application had one")
+      .oneOf({"model", "always", "never"});
   command.option("--iterations", options->plan.iterations, "Runs of each, 1 to 1000, for a spread")
       .between(1, 1000)
       .showDefault();

@@ -1,13 +1,16 @@
 #include "ior_bridge/ior/emit.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 #include <system_error>
 
 #include "core/base/document_file.hpp"
 #include "core/base/json_writer.hpp"
 #include "core/base/printable.hpp"
+#include "core/base/text_table.hpp"
 
 namespace omnio::ior {
 namespace {
@@ -26,6 +29,7 @@ case $RESULTS in
     echo "$0: IOR cannot write to a directory with a blank in its name: $RESULTS" >&2
     exit 1 ;;
 esac
+mkdir -p "$RESULTS"
 )";
 constexpr std::string_view kTraps = R"(trap 'rm -rf "$DIR"' EXIT
 trap 'exit 129' HUP
@@ -61,10 +65,16 @@ std::string shellWordOf(const std::string& text) {
   return word + '\'';
 }
 
+// What a read finds that no write of IOR's comes before: text, so that no block is a hole or zeros.
+constexpr std::string_view kFill = R"(fill() {
+  yes omnio 2>/dev/null | head -c "$2" >"$DIR/$1"
+}
+)";
+
 // IOR takes hints from variables of this name. A key that cannot be in one is left out.
-std::string hintsOf(const PhasePlan& phase) {
+std::string hintsOf(const IorRun& run) {
   std::string out;
-  for (const auto& [key, value] : phase.hints) {
+  for (const auto& [key, value] : run.hints) {
     const bool is_name = std::ranges::all_of(key, [](char c) {
       return c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
     });
@@ -74,14 +84,23 @@ std::string hintsOf(const PhasePlan& phase) {
   return "# The application's hints; the launcher has to pass them on to other nodes.\n" + out;
 }
 
-std::string fsyncSentence(const IorPlan& plan) {
-  return plan.options.fsync ? "writes end with an fsync before the file is closed (-e)"
-                            : "writes end in the page cache: no fsync before the file is closed";
+constexpr base::Word<Fsync> kFsyncSentences[] = {
+    {Fsync::kModel,
+     "writes end with an fsync where the application had one (-e; -Y: after each write)"},
+    {Fsync::kAlways, "writes end with an fsync before the file is closed (-e)"},
+    {Fsync::kNever, "writes end in the page cache: no fsync before the file is closed"}};
+
+base::Result<void> makeDirectory(const fs::path& directory) {
+  std::error_code error;
+  fs::create_directories(directory, error);
+  if (!error) return {};
+  return base::failure(base::Code::kSystem, "cannot make {}: {}",
+                       base::printable(directory.native()), error.message());
 }
 
 // The run of mdtest that a phase has.
 void putMdtest(base::JsonWriter& json, const MdtestRun& run) {
-  json.object([&] {
+  json.object("mdtest", [&] {
     json.put("command", commandLineOf(run));
     json.put("tasks", run.tasks);
     json.put("items", run.items);
@@ -98,112 +117,169 @@ void putMdtest(base::JsonWriter& json, const MdtestRun& run) {
   });
 }
 
+std::string commandOf(const IorRun& run) { return "ior " + argumentsOf(run); }
+
 void putRun(base::JsonWriter& json, const IorRun& run) {
   json.object([&] {
-    json.put("command", commandLineOf(run));
+    json.put("name", run.name);
+    json.put("command", commandOf(run));
     json.put("api", nameOf(run.api));
-    json.put("operation", model::nameOf(run.operation));
-    json.put("measured", run.measured);
+    json.put("writes", run.writes);
+    json.put("reads", run.reads);
     json.put("tasks", run.tasks);
     json.put("transfer_bytes", run.transfer_bytes);
     json.put("block_bytes", run.block_bytes);
     json.put("segments", run.segments);
+    json.put("transfers_of_task", transfersOf(run));
     json.put("iterations", run.iterations);
     json.put("file_per_process", run.file_per_process);
     json.put("collective", run.collective);
     json.put("random", run.random);
     json.put("fsync", run.fsync);
+    json.put("fsync_each", run.fsync_each);
+    json.put("filled", run.filled);
     json.put("cold", run.cold);
     json.put("reordered", run.reordered);
-    if (run.measured) json.put("summary", summaryOf(run));
+    json.put("summary", summaryOf(run));
   });
 }
 
-}  // namespace
+// The words of a range, as a loop of a shell has them.
+std::string upTo(int count) {
+  std::string words;
+  for (int i = 0; i < count; ++i) words += fmt::format(" {}", i);
+  return words;
+}
 
-std::string scriptOf(const PhasePlan& phase, const IorPlan& plan) {
-  std::string out = "#!/bin/sh\n";
-  if (phase.mdtest) {
-    out += fmt::format(
-        "# Phase {} of {}, by mdtest. Variables: TARGET (needed), RESULTS, LAUNCHER, MDTEST.\n",
-        phase.phase, base::safeText(plan.source));
-    for (const std::string& sentence : phase.approximations) {
-      out += fmt::format("# approximation: {}\n", base::safeText(sentence));
-    }
-    out += "set -eu\n";
-    out += kNeedsTarget;
-    out += "RESULTS=${RESULTS:-$(dirname \"$0\")}\n";
-    out += "DIR=$(mktemp -d \"$TARGET/omnio-ior.XXXXXX\")\n";
-    out += kTraps;
-    out += kMdtest;
-    const std::string output = outputOf(*phase.mdtest);
-    out += fmt::format("rm -f \"$RESULTS\"/{}\n", output);
-    // One that failed leaves no result.
-    out += fmt::format("metadata {} {} > \"$RESULTS\"/{}.part\n", phase.mdtest->tasks,
-                       fmt::join(argumentsOf(*phase.mdtest), " "), output);
-    return out + fmt::format("mv \"$RESULTS\"/{0}.part \"$RESULTS\"/{0}\n", output);
+// What the script does for a run: the files that it reads, the page cache, and IOR.
+std::string stepsOf(const IorRun& run) {
+  std::string out;
+  if (run.filled) {
+    const std::uint64_t bytes = run.segments * run.block_bytes *
+                                (run.file_per_process ? 1 : static_cast<std::uint64_t>(run.tasks));
+    const std::string loop = fmt::format("for i in{}; do\n", upTo(run.iterations));
+    out += run.file_per_process
+               ? fmt::format(
+                     "{}  for task in $(seq -f %08.f 0 {}); do\n"
+                     "    fill {}.\"$task\".\"$i\" {}\n  done\ndone\n",
+                     loop, run.tasks - 1, dataOf(run), bytes)
+               : fmt::format("{}  fill {}.\"$i\" {}\ndone\n", loop, dataOf(run), bytes);
   }
-  out +=
-      fmt::format("# Phase {} of {}, by IOR. Variables: TARGET (needed), RESULTS, LAUNCHER, IOR.\n",
-                  phase.phase, base::safeText(plan.source));
-  out += fmt::format("# {}\n", fsyncSentence(plan));
-  for (const std::string& sentence : phase.approximations) {
-    out += fmt::format("# approximation: {}\n", base::safeText(sentence));
+  if (run.cold) out += fmt::format("cool {}\n", run.tasks);
+  return out + fmt::format("run {} {}\n", run.tasks, argumentsOf(run));
+}
+
+// "1-40 (write), 41 (read)": what a start of IOR is in place of.
+std::string usersOf(const IorPlan& plan, std::size_t run) {
+  std::vector<std::string> users;
+  for (const FamilyPlan& family : plan.families) {
+    std::vector<std::string_view> operations;
+    for (std::size_t i = 0; i < family.runs.size(); ++i) {
+      if (family.runs[i] != run) continue;
+      operations.push_back(model::nameOf(family.phases.front()->operations[i].operation));
+    }
+    if (operations.empty()) continue;
+    users.push_back(
+        fmt::format("{} ({})", model::idsOf(family.phases), fmt::join(operations, ", ")));
+  }
+  return fmt::format("{}", fmt::join(users, ", "));
+}
+
+std::string approximationsOf(const FamilyPlan& family) {
+  std::string out;
+  for (const std::string& sentence : family.approximations) {
+    out += fmt::format("# approximation of {}: {}\n", model::idsOf(family.phases),
+                       base::safeText(sentence));
+  }
+  return out;
+}
+
+std::string mdtestScriptOf(const FamilyPlan& family, const IorPlan& plan) {
+  std::string out = fmt::format(
+      "#!/bin/sh\n"
+      "# Phase {} of {}, by mdtest. Variables: TARGET (needed), RESULTS, LAUNCHER, MDTEST.\n",
+      model::idsOf(family.phases), base::safeText(plan.source));
+  out += approximationsOf(family);
+  out += "set -eu\n";
+  out += kNeedsTarget;
+  out += "RESULTS=${RESULTS:-$(dirname \"$0\")}\nmkdir -p \"$RESULTS\"\n";
+  out += "DIR=$(mktemp -d \"$TARGET/omnio-ior.XXXXXX\")\n";
+  out += kTraps;
+  out += kMdtest;
+  const std::string output = outputOf(*family.mdtest);
+  out += fmt::format("rm -f \"$RESULTS\"/{}\n", output);
+  // One that failed leaves no result.
+  out += fmt::format("metadata {} {} > \"$RESULTS\"/{}.part\n", family.mdtest->tasks,
+                     fmt::join(argumentsOf(*family.mdtest), " "), output);
+  return out + fmt::format("mv \"$RESULTS\"/{0}.part \"$RESULTS\"/{0}\n", output);
+}
+
+std::string runScriptOf(std::size_t index, const IorPlan& plan) {
+  const IorRun& run = plan.runs[index];
+  std::string out = fmt::format(
+      "#!/bin/sh\n"
+      "# Phase {} of {}, by IOR. Variables: TARGET (needed), RESULTS, LAUNCHER, IOR.\n",
+      usersOf(plan, index), base::safeText(plan.source));
+  out += fmt::format("# {}\n", base::wordOf(kFsyncSentences, plan.options.fsync));
+  for (const FamilyPlan& family : plan.families) {
+    if (std::ranges::find(family.runs, index) != family.runs.end()) out += approximationsOf(family);
   }
   out += "set -eu\n";
   out += kNeedsTarget;
   out += kResults;
   out += "DIR=$(mktemp -d \"$TARGET/omnio-ior.XXXXXX\")\n";
   out += kTraps;
-  out += hintsOf(phase);
-  const auto is_cold = [](const IorRun& run) { return run.cold; };
-  if (std::any_of(phase.runs.begin(), phase.runs.end(), is_cold)) out += kCool;
-  out += fmt::format("rm -f \"$RESULTS\"/phase-{0}.json \"$RESULTS\"/phase-{0}[.-]*.json\n",
-                     phase.phase);
-  for (const IorRun& run : phase.runs) {
-    if (!run.measured) out += "# The file for the read that follows.\n";
-    const std::string line =
-        fmt::format("run {} {}\n", run.tasks, fmt::join(argumentsOf(run), " "));
-    if (!run.cold) {
-      out += line;
-      continue;
-    }
-    out += "for i in";
-    for (int i = 1; i <= run.iterations; ++i) out += fmt::format(" {}", i);
-    out += fmt::format("; do\n  cool {}\n  {}done\n", run.tasks, line);
-  }
-  return out;
+  out += hintsOf(run);
+  if (run.filled) out += kFill;
+  if (run.cold) out += kCool;
+  out += fmt::format("rm -f \"$RESULTS\"/{}\n", summaryOf(run));
+  return out + stepsOf(run);
 }
 
-std::string runAllOf(const IorPlan& plan) {
-  std::string out =
-      "#!/bin/sh\n# All phases, one after the other. Variables: see each script.\nset -eu\n";
-  out += "here=$(dirname \"$0\")\n";
-  for (const PhasePlan& phase : plan.phases) {
-    out += fmt::format("sh \"$here\"/phase-{}.sh\n", phase.phase);
+}  // namespace
+
+std::vector<Script> scriptsOf(const IorPlan& plan) {
+  std::vector<Script> scripts;
+  for (std::size_t i = 0; i < plan.runs.size(); ++i) {
+    scripts.push_back({plan.runs[i].name + ".sh", runScriptOf(i, plan)});
   }
+  for (const FamilyPlan& family : plan.families) {
+    if (family.mdtest)
+      scripts.push_back({family.mdtest->name + ".sh", mdtestScriptOf(family, plan)});
+  }
+  std::string all =
+      "#!/bin/sh\n# All phases, one after the other. Variables: see each script.\nset -eu\n";
+  all += "here=$(dirname \"$0\")\n";
+  for (const Script& script : scripts) all += fmt::format("sh \"$here\"/{}\n", script.name);
   // The plan says which summaries are of which phase.
-  out += "results=${RESULTS:-$here}\n";
-  out += "cmp -s \"$here\"/ior-plan.json \"$results\"/ior-plan.json ||\n";
-  out += "  cp \"$here\"/ior-plan.json \"$results\"/\n";
-  return out;
+  all += "results=${RESULTS:-$here}\n";
+  all += "cmp -s \"$here\"/ior-plan.json \"$results\"/ior-plan.json ||\n";
+  all += "  cp \"$here\"/ior-plan.json \"$results\"/\n";
+  scripts.push_back({"run-all.sh", std::move(all)});
+  return scripts;
 }
 
 std::string jsonOf(const IorPlan& plan) {
   return base::jsonDocument(kPlanFormat, kPlanVersion, {.indent = 2}, [&](auto& json) {
     json.put("source", plan.source);
     json.put("model", plan.model);
-    json.put("fsync", fsyncSentence(plan));
-    json.list("phases", plan.phases, [&](const PhasePlan& phase) {
+    json.object("options", [&] {
+      json.put("api", plan.options.api ? nameOf(*plan.options.api) : kModelsOwn);
+      json.put("fsync", base::wordOf(kFsyncWords, plan.options.fsync));
+      json.put("iterations", plan.options.iterations);
+    });
+    json.list("runs", plan.runs, [&](const IorRun& run) { putRun(json, run); });
+    json.list("families", plan.families, [&](const FamilyPlan& family) {
       json.object([&] {
-        json.put("phase", phase.phase);
-        json.put("script", fmt::format("phase-{}.sh", phase.phase));
-        json.list("runs", phase.runs, [&](const IorRun& run) { putRun(json, run); });
-        if (phase.mdtest) {
-          json.key("mdtest");
-          putMdtest(json, *phase.mdtest);
-        }
-        json.put("approximations", phase.approximations);
+        std::vector<int> ids;
+        for (const model::Phase* phase : family.phases) ids.push_back(phase->id);
+        json.put("phases", ids);
+        std::vector<std::string> runs;
+        for (const std::size_t run : family.runs) runs.push_back(plan.runs[run].name);
+        json.put("runs", runs);
+        if (family.mdtest) putMdtest(json, *family.mdtest);
+        json.put("remarks", family.remarks);
+        json.put("approximations", family.approximations);
       });
     });
   });
@@ -211,34 +287,41 @@ std::string jsonOf(const IorPlan& plan) {
 
 std::string textOf(const IorPlan& plan) {
   std::string out;
-  for (const PhasePlan& phase : plan.phases) {
-    out += fmt::format("phase {}\n", phase.phase);
-    for (const IorRun& run : phase.runs) {
-      out += fmt::format(
-          "  {}{}{}\n", run.measured ? "" : "prepare: ", commandLineOf(run),
-          run.cold ? fmt::format("  (for i in 1..{}, with a cold cache)", run.iterations) : "");
+  std::set<std::size_t> shown;
+  for (const FamilyPlan& family : plan.families) {
+    out += fmt::format("phase {}\n", model::idsOf(family.phases));
+    for (const std::size_t index : std::set(family.runs.begin(), family.runs.end())) {
+      const IorRun& run = plan.runs[index];
+      if (!shown.insert(index).second) {
+        out += fmt::format("  in the start of {}\n", run.name);
+        continue;
+      }
+      out += fmt::format("  {}{}\n", commandOf(run),
+                         run.cold     ? "  (files made before, the cache cold)"
+                         : run.filled ? "  (files made before)"
+                                      : "");
     }
-    if (phase.mdtest) out += fmt::format("  {}\n", commandLineOf(*phase.mdtest));
-    for (const std::string& sentence : phase.approximations) {
+    if (family.mdtest) out += fmt::format("  {}\n", commandLineOf(*family.mdtest));
+    for (const std::string& sentence : family.remarks) out += fmt::format("  {}\n", sentence);
+    for (const std::string& sentence : family.approximations) {
       out += fmt::format("  approximation: {}\n", sentence);
     }
   }
-  return out + fsyncSentence(plan) + "\n";
+  const auto data_families = static_cast<std::uint64_t>(std::ranges::count_if(
+      plan.families, [](const FamilyPlan& family) { return !family.mdtest; }));
+  out += fmt::format("{} of IOR for {} of phases\n",
+                     base::counted(plan.runs.size(), "start", "starts"),
+                     base::counted(data_families, "family", "families"));
+  return out + fmt::format("{}\n", base::wordOf(kFsyncSentences, plan.options.fsync));
 }
 
 base::Result<void> emit(const IorPlan& plan, const fs::path& directory) {
-  std::error_code error;
-  fs::create_directories(directory, error);
-  if (error) {
-    return base::failure(base::Code::kSystem, "cannot make {}: {}",
-                         base::printable(directory.native()), error.message());
+  if (auto made = makeDirectory(directory); !made) return made;
+  for (const Script& script : scriptsOf(plan)) {
+    if (auto written = base::writeDocument(directory / script.name, script.text); !written) {
+      return written;
+    }
   }
-  for (const PhasePlan& phase : plan.phases) {
-    const fs::path path = directory / fmt::format("phase-{}.sh", phase.phase);
-    if (auto written = base::writeDocument(path, scriptOf(phase, plan)); !written) return written;
-  }
-  auto written = base::writeDocument(directory / "run-all.sh", runAllOf(plan));
-  if (!written) return written;
   return base::writeDocument(directory / "ior-plan.json", jsonOf(plan));
 }
 
@@ -249,22 +332,6 @@ std::string shellPathOf(const IoNode& node) {
   if (node.directory.empty()) return "\"$TARGET\"";
   const std::string word = shellWordOf(node.directory.native());
   return node.directory.is_absolute() ? word : "\"$TARGET\"/" + word;
-}
-
-// A write and its read are one turn: the read finds the file, and removes it.
-std::string turnsOf(const PeakNode& each) {
-  std::string out;
-  for (const IorRun& run : each.runs) {
-    if (run.operation == model::Operation::kWrite) {
-      out += "for i in";
-      for (int i = 1; i <= run.iterations; ++i) out += fmt::format(" {}", i);
-      out += "; do\n";
-    }
-    if (run.cold) out += fmt::format("  cool {}\n", run.tasks);
-    out += fmt::format("  run {} {}\n", run.tasks, fmt::join(argumentsOf(run), " "));
-    if (run.operation == model::Operation::kRead) out += "done\n";
-  }
-  return out;
 }
 
 }  // namespace
@@ -284,12 +351,11 @@ std::string scriptOf(const PeakPlan& plan) {
   out += "DIR=\n";
   out += kTraps;
   out += kCool;
-  out += "mkdir -p \"$RESULTS\"\n";
   out += "rm -f \"$RESULTS\"/peak.json \"$RESULTS\"/peak-*.json\n";
   for (const PeakNode& each : plan.nodes) {
     if (!each.node.name.empty()) out += fmt::format("# I/O node {}\n", each.node.name);
     out += fmt::format("DIR=$(mktemp -d {}/omnio-ior.XXXXXX)\n", shellPathOf(each.node));
-    out += turnsOf(each);
+    for (const IorRun& run : each.runs) out += stepsOf(run);
     out += "rm -rf \"$DIR\"\n";
   }
   out += "# Only now that all runs are done.\n";
@@ -301,6 +367,10 @@ std::string scriptOf(const PeakPlan& plan) {
 
 std::string jsonOf(const PeakPlan& plan) {
   return base::jsonDocument(kPeakFormat, kPeakVersion, {.indent = 2}, [&](auto& json) {
+    json.put("api", nameOf(plan.options.api));
+    json.put("tasks", plan.options.tasks);
+    json.put("task_bytes", plan.options.task_bytes);
+    json.put("iterations", plan.options.iterations);
     json.list("nodes", plan.nodes, [&](const PeakNode& each) {
       json.object([&] {
         json.put("name", each.node.name);
@@ -317,21 +387,16 @@ std::string textOf(const PeakPlan& plan) {
     out += each.node.name.empty() ? "the target"
                                   : fmt::format("I/O node {}: {}", each.node.name,
                                                 base::printable(each.node.directory.native()));
-    out += fmt::format(", each pair for i in 1..{}\n", plan.options.iterations);
+    out += '\n';
     for (const IorRun& run : each.runs) {
-      out += fmt::format("  {}{}\n", commandLineOf(run), run.cold ? "  (with a cold cache)" : "");
+      out += fmt::format("  {}{}\n", commandOf(run), run.cold ? "  (with a cold cache)" : "");
     }
   }
   return out;
 }
 
 base::Result<void> emit(const PeakPlan& plan, const fs::path& directory) {
-  std::error_code error;
-  fs::create_directories(directory, error);
-  if (error) {
-    return base::failure(base::Code::kSystem, "cannot make {}: {}",
-                         base::printable(directory.native()), error.message());
-  }
+  if (auto made = makeDirectory(directory); !made) return made;
   return base::writeDocument(directory / "peak.sh", scriptOf(plan));
 }
 

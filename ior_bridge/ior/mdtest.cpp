@@ -29,14 +29,6 @@ constexpr std::string_view kFileStat = "File stat";
 constexpr std::string_view kFileRead = "File read";
 constexpr std::string_view kFileRemoval = "File removal";
 
-// The row of a plain call; nullptr for a name that no call has.
-const calls::Row* rowOf(std::string_view name) {
-  for (const calls::Row& row : calls::kTable) {
-    if (row.number != 0 && calls::isNamed(row, name)) return &row;
-  }
-  return nullptr;
-}
-
 // The calls of a phase by what they are to mdtest.
 struct Work {
   std::uint64_t made_files = 0;
@@ -55,7 +47,7 @@ Work workOf(const model::Phase& phase) {
   Work work;
   std::uint64_t opens = 0;
   for (const auto& [name, count] : phase.calls) {
-    const calls::Row* row = rowOf(name);
+    const calls::Row* row = calls::rowNamed(name);
     const std::string text = fmt::format("{} {}", count, name);
     if (row == nullptr) {
       work.left_out.push_back(text);

@@ -32,17 +32,16 @@ std::vector<IorRun> runsOn(const IoNode& node, const PeakOptions& options) {
           roundedUp(std::max<std::uint64_t>(options.task_bytes, 1), write.transfer_bytes);
       write.file_per_process = is_file_each;
       write.iterations = options.iterations;
-      write.apart = true;
+      write.several_files = true;
       write.data = fmt::format("peak{}{}-{}-{}m", node.name.empty() ? "" : "-", node.name,
                                is_file_each ? "files" : "shared", mib);
       IorRun read = write;
       write.name = write.data + "-write";
-      write.fsync = write.keep = true;
+      write.writes = write.fsync = write.keep = true;
       // Neither the page cache of this node nor that of a task's own node has what it reads. The
       // read does not keep the file: IOR removes it.
-      read.operation = model::Operation::kRead;
       read.name = read.data + "-read";
-      read.cold = read.reordered = true;
+      read.reads = read.cold = read.reordered = true;
       runs.push_back(std::move(write));
       runs.push_back(std::move(read));
     }

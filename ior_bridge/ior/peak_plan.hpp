@@ -19,7 +19,7 @@
 namespace omnio::ior {
 
 inline constexpr std::string_view kPeakFormat = "omnio-ior-peak";
-inline constexpr int kPeakVersion = 1;
+inline constexpr int kPeakVersion = 2;
 
 struct IoNode {
   std::string name;  // ASCII letters, digits, - and _; empty: the target as a whole
@@ -38,7 +38,7 @@ struct PeakOptions {
 
 struct PeakNode {
   IoNode node;
-  // A write and then the read of the same file, for each size of transfers and each kind of file.
+  // A write and then the read of the same files, for each size of transfers and each kind of file.
   std::vector<IorRun> runs;
 };
 

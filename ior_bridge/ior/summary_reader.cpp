@@ -411,6 +411,7 @@ class Reader {
       SummaryTest test;
       test.id = static_cast<int>(summary.tests.size());
       if (auto read = readTest(node, test); !read) return read.failure();
+      if (format != nullptr) test.columns = {};  // what our own results measure is as it was
       if (format != nullptr && !test.phase) return at(node.place, "a test without its \"phase\"");
       summary.tests.push_back(std::move(test));
     }
@@ -522,7 +523,9 @@ class Reader {
                          .collective = flag("collective"),
                          .random = flag("randomOffset"),
                          .fsync = flag("fsync"),
-                         .reordered = flag("reorderTasks")};
+                         .reordered = flag("reorderTasks"),
+                         .several_files = flag("multiFile"),
+                         .fsync_each = flag("fsyncperwrite")};
       test.api = textAt(*parameters, "api");
       test.data_file = textAt(*parameters, "testFileName");
     }
@@ -583,8 +586,9 @@ class Reader {
         continue;
       }
       if (access != "write" && access != "read") continue;  // "remove"
-      std::vector<double>& bandwidths = test.bandwidth_mib_s.of(
-          access == "write" ? model::Operation::kWrite : model::Operation::kRead);
+      const model::Operation operation =
+          access == "write" ? model::Operation::kWrite : model::Operation::kRead;
+      std::vector<double>& bandwidths = test.bandwidth_mib_s.of(operation);
       const JsonNode* bandwidth = entry.find("bwMiB");
       if (bandwidth == nullptr) {
         return at(entry.place, fmt::format("a result of {} without \"bwMiB\"", access));
@@ -602,8 +606,38 @@ class Reader {
                               bandwidths.size() + 1, access, number, kMaxBandwidthMibS));
       }
       bandwidths.push_back(number);
+      std::vector<Columns>& columns = test.columns.of(operation);
+      const std::optional<Columns> found = columnsOf(entry, number, test);
+      if (found && columns.size() + 1 == bandwidths.size()) columns.push_back(*found);
+    }
+    for (const model::Operation operation : {model::Operation::kWrite, model::Operation::kRead}) {
+      std::vector<Columns>& columns = test.columns.of(operation);
+      if (columns.size() != test.bandwidth_mib_s.of(operation).size()) columns.clear();
     }
     return {};
+  }
+
+  // The times have four digits behind the point, so a short run is told better by its requests.
+  static std::optional<Columns> columnsOf(const JsonNode& entry, double mib_s,
+                                          const SummaryTest& test) {
+    const std::optional<double> open_s = numberAt(entry, "openTime");
+    const std::optional<double> data_s = numberAt(entry, "wrRdTime");
+    const std::optional<double> close_s = numberAt(entry, "closeTime");
+    const std::optional<double> total_s = numberAt(entry, "totalTime");
+    const std::optional<double> iops = numberAt(entry, "iops");
+    const auto is_good = [](const std::optional<double>& value) {
+      return value && std::isfinite(*value) && *value >= 0;
+    };
+    if (!is_good(open_s) || !is_good(close_s)) return std::nullopt;
+    Columns columns{.open_s = *open_s, .close_s = *close_s};
+    if (is_good(iops) && *iops > 0 && test.transfer_bytes) {
+      columns.data_mib_s = *iops * static_cast<double>(*test.transfer_bytes) / model::kMiB;
+    } else if (is_good(data_s) && *data_s > 0 && is_good(total_s)) {
+      columns.data_mib_s = mib_s * *total_s / *data_s;
+    } else {
+      return std::nullopt;
+    }
+    return columns;
   }
 
   const std::filesystem::path& path_;

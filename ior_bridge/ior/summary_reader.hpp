@@ -30,17 +30,28 @@ struct LooseDocument {
 // Places of the nodes are where they begin.
 LooseDocument readLooseJson(std::string_view text);
 
-// Bandwidths in MiB/s by iteration, over the time from the first open to the last close.
-struct Bandwidths {
-  std::vector<double> write;
-  std::vector<double> read;
+// By iteration.
+template <typename Value>
+struct OfOperations {
+  std::vector<Value> write;
+  std::vector<Value> read;
 
-  std::vector<double>& of(model::Operation operation) {
+  std::vector<Value>& of(model::Operation operation) {
     return operation == model::Operation::kWrite ? write : read;
   }
-  const std::vector<double>& of(model::Operation operation) const {
+  const std::vector<Value>& of(model::Operation operation) const {
     return operation == model::Operation::kWrite ? write : read;
   }
+};
+
+// In MiB/s, over the time from the first open to the last close.
+using Bandwidths = OfOperations<double>;
+
+// What IOR measured apart: the bandwidth without opens and closes, and the time of these.
+struct Columns {
+  double data_mib_s = 0;
+  double open_s = 0;
+  double close_s = 0;
 };
 
 // Parameters of the run, as far as the summary has them; a flag is 0 or 1.
@@ -52,12 +63,15 @@ struct SummaryParameters {
   std::optional<std::uint64_t> random;
   std::optional<std::uint64_t> fsync;
   std::optional<std::uint64_t> reordered;
+  std::optional<std::uint64_t> several_files;
+  std::optional<std::uint64_t> fsync_each;
 };
 
 struct SummaryTest {
   int id = 0;                // TestID
   std::optional<int> phase;  // only in our own results
   Bandwidths bandwidth_mib_s;
+  OfOperations<Columns> columns;         // of IOR, and where all of its iterations have them
   std::vector<double> operations_per_s;  // of a metadata phase, by iteration
   // As far as the summary tells them.
   std::optional<std::uint64_t> tasks;

@@ -259,7 +259,7 @@ globalThis.omnioPages = (means) => {
     return section(
       "ranking",
       "I/O time",
-      `${data.by === "the sum over the phases" ? "The sum over the phases, which were run one by one" : "The I/O time of the slowest process"}: ` +
+      `${data.by === "the sum over the phases" ? "The sum over the phases" : "The I/O time of the slowest process"}: ` +
         "the geometric mean of the runs, with its 95\u00a0% interval. A candidate is slower than the " +
         "best where the whole interval of the ratio is above 1." +
         cutNote(measures),
@@ -358,7 +358,7 @@ globalThis.omnioPages = (means) => {
         "parts",
         title,
         "",
-        empty("The parts are not known: the phases were run one by one."),
+        empty("The parts are not known: the times are sums over the phases."),
       );
     }
     return section(

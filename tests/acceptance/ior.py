@@ -2,7 +2,7 @@
 the phase runner and those of the application are the same, seen in their traces; what is measured
 is read back and added up; what is wrong is refused in one sentence.
 
-OMNIO_TEST_PHASE_RUN names omnio-phase-run. Where OMNIO_TEST_IOR names an IOR, the emitted scripts
+OMNIO_TEST_PHASE_RUN names omnio-phase-run. Where there is an IOR (ior_testing.py), the emitted scripts
 are run with it too.
 """
 
@@ -15,6 +15,7 @@ import re
 import shlex
 
 from devices import NotHere, must
+from ior_testing import NO_IOR, ior
 from omnio_testing import (Checks, WorkDirectory, emptied, environment, mpirun, omnio, program,
                            readLog, run, skipTest, trace)
 
@@ -74,17 +75,18 @@ def withoutNames(offsets, kind):
     return result
 
 
-def iorRuns(script):
-    """The measured runs of a script: {option: value} of each, and the kind."""
-    with open(script, encoding="utf-8") as file:
-        lines = [line.split() for line in file if re.match(r"\s*run \d", line)]
-    result = []
-    for words in lines:
-        options = dict(zip(words, words[1:]))
-        if "summaryFormat=JSON" in words:
-            result.append(("write" if "-w" in words else "read", "-F" in words,
-                           {key: int(options[key]) for key in ("-N", "-t", "-b", "-s")}))
-    return result
+def iorLine(scripts, phase):
+    """What IOR does for the phase: whether it writes and reads, with files of each process, and the numbers
+    of its options."""
+    with open(os.path.join(scripts, "ior-plan.json"), encoding="utf-8") as file:
+        plan = json.load(file)
+    [name] = [name for family in plan["families"] if phase in family["phases"]
+              for name in family["runs"]]
+    with open(os.path.join(scripts, f"{name}.sh"), encoding="utf-8") as file:
+        [words] = [line.split() for line in file if re.match(r"run \d", line)]
+    options = dict(zip(words, words[1:]))
+    return ({kind for kind, flag in (("write", "-w"), ("read", "-r")) if flag in words}, "-F" in words,
+            {key: int(options[key]) for key in ("-N", "-t", "-b", "-s")})
 
 
 def offsetsOfLine(unique, options):
@@ -124,11 +126,12 @@ def checkMode(checks, work, application, mode):
         own = {key: value for key, value in ran.items()
                if re.fullmatch(rf"phase-{phase['id']}(\.\d+)?", key[0])}
         checks.equal(withoutNames(own, kind), wanted, f"{name}: {kind}s of the phase runner")
-        [(line_kind, unique, options)] = iorRuns(os.path.join(scripts, f"phase-{phase['id']}.sh"))
-        checks.equal((line_kind, unique), (kind, mode == "nn"), f"{name}: kind of the IOR line")
+        kinds, unique, options = iorLine(scripts, phase["id"])
+        checks.equal((kinds, unique), ({"write", "read"}, mode == "nn"),
+                     f"{name}: kind of the IOR line")
         checks.equal(offsetsOfLine(unique, options), wanted, f"{name}: {kind}s of the IOR line")
     checkEstimate(checks, name, model, results, phases)
-    if os.environ.get("OMNIO_TEST_IOR"):
+    if ior():
         checkWithIor(checks, work, name, model, scripts, phases, said)
 
 
@@ -167,7 +170,7 @@ esac
 """)
     os.chmod(wrapper, 0o755)
     must_(run(["sh", os.path.join(scripts, "run-all.sh")],
-              env=environment(TARGET=target, LAUNCHER=wrapper, IOR=os.environ["OMNIO_TEST_IOR"])))
+              env=environment(TARGET=target, LAUNCHER=wrapper, IOR=ior())))
     checks.equal(os.listdir(target), [], f"{name}: what the scripts left")
     seen = set()
     for directory in os.listdir(runs):
@@ -181,9 +184,8 @@ esac
                 checks.equal(requests, wanted * turns, f"{name}: {kind}s of IOR, rank {rank}")
                 seen.add(kind)
     checks.equal(seen, {"write", "read"}, f"{name}: what IOR did")
-    summaries = [os.path.join(scripts, file) for file in os.listdir(scripts)
-                 if re.match(r"phase-.*\.json", file)]
-    result = run([omnio(), "estimate", model, *summaries, "--json"])
+    checks.equal(len(os.listdir(runs)), 1, f"{name}: starts of IOR")
+    result = run([omnio(), "estimate", model, os.path.join(scripts, "ior-plan.json"), "--json"])
     checks.equal(result.status, 0, f"{name}: estimate from IOR's summaries: {result}")
     estimate = json.loads(result.out)
     checks.equal([(phase["phase"], phase["iterations"]) for phase in estimate["phases"]],
@@ -438,6 +440,8 @@ def main():
     if mpirun(1) is None or not os.access(os.environ.get("OMNIO_TEST_PHASE_RUN", ""), os.X_OK):
         skipTest("no MPI, or no omnio-phase-run")
     with WorkDirectory() as work:
+        if ior() is None:
+            checks.skip("offsets of IOR", NO_IOR)
         for name in PROGRAMS:
             if program(name) is None:
                 checks.skip(name, "it was not built")

@@ -6,26 +6,51 @@ a launcher that starts a command once, whatever number of tasks it is told."""
 import argparse
 import json
 import os
+import random
 import time
 
 MIB = 1 << 20
 
 
-def move(words, path):
-    """Writes or reads a file in transfers; for a read, it has to be as large as the write made it."""
-    flags = os.O_RDONLY if words.r else os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+def offsets(words):
+    """Those of all tasks in a file, in the order in which they are moved."""
+    sharers = 1 if words.F else words.N
+    of_block = words.b // words.t
+    found = [block * words.b + k * words.t for block in range(words.s * sharers) for k in range(of_block)]
+    if words.z:
+        random.shuffle(found)
+    return found[:sharers * words.limit] if words.limit else found
+
+
+def move(words, path, writes):
+    """Opens, moves and closes; the seconds of each."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC if writes else os.O_RDONLY
     data = bytes(words.t)
-    size = words.b * words.s * (1 if words.F else words.N)
+    begin = time.monotonic()
     descriptor = os.open(path, flags, 0o644)
-    for _ in range(0, size, words.t):
-        if words.w:
-            os.write(descriptor, data)
-        elif len(os.read(descriptor, words.t)) != words.t:
-            raise SystemExit(f"{path}: shorter than {size} bytes")
-    if words.e:
+    opened = time.monotonic()
+    for offset in offsets(words):
+        if writes:
+            os.pwrite(descriptor, data, offset)
+            if words.Y:
+                os.fsync(descriptor)
+        elif len(os.pread(descriptor, words.t, offset)) != words.t:
+            raise SystemExit(f"{path}: shorter than {offset + words.t} bytes")
+    if writes and words.e:
         os.fsync(descriptor)
+    moved = time.monotonic()
     os.close(descriptor)
-    return size
+    return opened - begin, moved - opened, time.monotonic() - moved
+
+
+def measured(words, paths, writes):
+    open_s, data_s, close_s = (max(sum(times), 1e-6)
+                               for times in zip(*(move(words, path, writes) for path in paths)))
+    size = len(paths) * len(offsets(words)) * words.t
+    return {"access": "write" if writes else "read",
+            "bwMiB": size / MIB / (open_s + data_s + close_s), "iops": size / words.t / data_s,
+            "openTime": open_s, "wrRdTime": data_s, "closeTime": close_s,
+            "totalTime": open_s + data_s + close_s}
 
 
 def main():
@@ -33,26 +58,32 @@ def main():
     parser.add_argument("-a")
     for name in "Ntbsi":
         parser.add_argument(f"-{name}", type=int)
-    for name in "wrFczekC":
+    for name in "wrFczeYgkCm":
         parser.add_argument(f"-{name}", action="store_true")
     parser.add_argument("-o")
     parser.add_argument("-O", action="append", default=[])
     words = parser.parse_args()
-    summary = dict(each.split("=", 1) for each in words.O).get("summaryFile")
-    paths = [f"{words.o}.{task:08}" for task in range(words.N)] if words.F else [words.o]
+    directives = dict(each.split("=", 1) for each in words.O)
+    words.limit = int(directives.get("stoneWallingWearOutIterations", 0))
+    if words.z and (words.c or words.b == words.t):
+        raise SystemExit("IOR refuses -z with -c, and with blocks of one transfer")
     results = []
-    for _ in range(words.i):
-        begin = time.monotonic()
-        size = sum(move(words, path) for path in paths)
-        taken = max(time.monotonic() - begin, 1e-6)
-        results.append({"access": "write" if words.w else "read", "bwMiB": size / MIB / taken,
-                        "totalTime": taken})
-    if not words.k:
-        for path in paths:
-            os.unlink(path)
+    for iteration in range(words.i):
+        suffix = f".{iteration}" if words.m else ""
+        paths = [f"{words.o}.{task:08}{suffix}" for task in range(words.N)] if words.F else [
+            words.o + suffix]
+        for writes, wanted in ((True, words.w), (False, words.r)):
+            if wanted:
+                results.append(measured(words, paths, writes))
+        # Without -m, IOR keeps the file until the last iteration, and each write makes it anew.
+        if not words.k and (words.m or iteration == words.i - 1):
+            for path in paths:
+                os.unlink(path)
+    summary = directives.get("summaryFile")
     if summary is None:
         return
-    parameters = {"api": words.a, "testFileName": words.o, "repetitions": words.i, "fsync": int(words.e),
+    parameters = {"api": words.a, "testFileName": words.o, "repetitions": words.i,
+                  "multiFile": int(words.m), "fsync": int(words.e), "fsyncperwrite": int(words.Y),
                   "readFile": int(words.r), "writeFile": int(words.w), "filePerProc": int(words.F),
                   "reorderTasks": int(words.C), "randomOffset": int(words.z),
                   "collective": int(words.c), "segmentCount": words.s, "transferSize": words.t,

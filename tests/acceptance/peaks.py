@@ -1,5 +1,5 @@
 """What IOR measured as figures of omnio compare: the peaks of storage systems, and the phases of an
-application. IOR is a stand-in, and IOR itself too where OMNIO_TEST_IOR names one.
+application. IOR is a stand-in, and IOR itself too where there is one (ior_testing.py).
 """
 
 import json
@@ -7,8 +7,9 @@ import math
 import os
 import shlex
 import shutil
-import stat
+import statistics
 
+from ior_testing import NO_IOR, ior, standIn
 from omnio_testing import (Checks, WorkDirectory, emptied, environment, mpirun, omnio, program, run,
                            trace)
 
@@ -16,29 +17,12 @@ RANKS = 2
 REQUEST = 65536
 REPETITIONS = 8
 MIB = 1 << 20
-STAND_IN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "ior_stand_in.py")
 
 
 def must_(result):
     if result.status != 0:
         raise RuntimeError(str(result))
     return result
-
-
-def executable(path, text):
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
-    os.chmod(path, os.stat(path).st_mode | stat.S_IXUSR)
-    return path
-
-
-def standIn(work, before=""):
-    """TARGET and RESULTS apart, the variables of a script of omnio ior: IOR, and a launcher that
-    starts it once."""
-    return {"IOR": executable(os.path.join(work, "ior"),
-                              f'#!/bin/sh\n{before}\nexec python3 {shlex.quote(STAND_IN)} "$@"\n'),
-            "LAUNCHER": executable(os.path.join(work, "launch"),
-                                   '#!/bin/sh\nshift 2\nexec "$@"\n')}
 
 
 def measured(work, scripts, name, target, **variables):
@@ -56,8 +40,8 @@ def checkScript(checks, work, what, variables, tasks):
     result, results = measured(work, scripts, "whole", target, **variables)
     checks.equal(result.status, 0, f"{what}: {result}")
     checks.equal(os.listdir(target), [], f"{what}: what is left on the target")
-    wanted = {f"peak-{kind}-{size}m-{operation}.{i}.json" for kind in ("shared", "files")
-              for size in (1, 4, 16) for operation in ("write", "read") for i in (1, 2)}
+    wanted = {f"peak-{kind}-{size}m-{operation}.json" for kind in ("shared", "files")
+              for size in (1, 4, 16) for operation in ("write", "read")}
     checks.equal(set(os.listdir(results)), wanted | {"peak.json"}, f"{what}: results")
     with open(os.path.join(results, "peak.json"), encoding="utf-8") as file:
         checks.equal(json.load(file), json.loads(must_(run([*command, "--json"])).out),
@@ -113,6 +97,19 @@ def bandwidths(results, pattern):
     return found
 
 
+def phaseTimes(folder, model, kind):
+    """The times of the phase of writes, or of reads, by iteration: its transfers at the rate that IOR
+    measured, and its opens and closes, as many as a process made."""
+    with open(model, encoding="utf-8") as file:
+        [phase] = [each for each in json.load(file)["phases"]
+                   if each["operations"][0]["operation"] == kind]
+    with open(os.path.join(folder, "phase-1.json"), encoding="utf-8") as file:
+        results = [each for each in json.load(file)["tests"][0]["Results"] if each["access"] == kind]
+    opens, closes = (phase["calls"].get(f"MPI_File_{name}", 0) / RANKS for name in ("open", "close"))
+    return [RANKS * REPETITIONS / each["iops"] + opens * each["openTime"] + closes * each["closeTime"]
+            for each in results]
+
+
 def checkComparison(checks, work, variables):
     """Two candidates by IOR, with the peaks that IOR found; all figures from the summaries."""
     app, model = (os.path.join(work, name) for name in ("app", "model.json"))
@@ -139,8 +136,8 @@ def checkComparison(checks, work, variables):
     phase_mib = RANKS * REPETITIONS * REQUEST / MIB
     for each in document["ranking"]:
         folder = results[each["name"]]
-        writes, reads = (bandwidths(folder, f"phase-{phase}.") for phase in (1, 2))
-        sums = [phase_mib / write + phase_mib / read for write, read in zip(writes, reads)]
+        writes, reads = (phaseTimes(folder, model, kind) for kind in ("write", "read"))
+        sums = [write + read for write, read in zip(writes, reads)]
         mean = math.exp(sum(map(math.log, sums)) / len(sums))
         checks.equal((each["io_s"]["runs"], each["target"]),
                      (3, os.path.join(work, f"target-{each['name']}")), "runs and target")
@@ -154,7 +151,7 @@ def checkComparison(checks, work, variables):
         for kind, found in (("write", writes), ("read", reads)):
             checks.that(abs(each["peak"][f"{kind}_mib_s"] - most[kind]) < 1e-6 * most[kind],
                         f"{each['name']}: peak {each['peak']}, wanted {most}")
-            share = math.exp(sum(map(math.log, found)) / len(found)) / most[kind]
+            share = phase_mib / math.exp(sum(map(math.log, found)) / len(found)) / most[kind]
             checks.that(abs(each["peak_share"][kind] - share) < 1e-6 * share,
                         f"{each['name']}: {kind} {each['peak_share']}, wanted {share}")
     text = must_(run([*compare, *words, *peaks])).out.decode()
@@ -163,8 +160,24 @@ def checkComparison(checks, work, variables):
 
     summary = os.path.join(results["one"], "phase-1.json")
     trace_of_two = f"two={app}"
+    # The trace of the application and the phase runner beside IOR: by the sums over the phases.
+    beside = json.loads(must_(run([*compare, words[0], trace_of_two, "--json"])).out)
+    checks.equal((beside["by"], sorted(each["name"] for each in beside["ranking"])),
+                 ("the sum over the phases", ["one", "two"]), "IOR beside a trace")
+    own = {each["name"]: each["io_s"]["middle"] for each in beside["ranking"]}
+    with open(model, encoding="utf-8") as file:
+        sum_ns = sum(phase["measured"][f"{part}_ns"] for phase in json.load(file)["phases"]
+                     for part in ("data", "metadata", "sync"))
+    checks.that(abs(own["two"] - sum_ns / 1e9) < 1e-9, f"the sum of the trace: {own}, {sum_ns}")
+    text = must_(run([*compare, words[0], trace_of_two])).out.decode()
+    checks.that("sums over the phases, also of two, since others ran them one by one" in text, text)
+    estimate = json.loads(must_(run([omnio(), "estimate", model, words[0].split("=")[1],
+                                     "--json"])).out)
+    wanted = sum(statistics.median(phaseTimes(results["one"], model, kind))
+                 for kind in ("write", "read"))
+    checks.that(abs(estimate["total"]["time_io_s"]["median"] - wanted) < 1e-6 * wanted,
+                f"estimate: {estimate['total']}, wanted {wanted}")
     for what, arguments, status, said in (
-            ("two kinds of times", [words[0], trace_of_two], 1, "not the same time"),
             ("a summary by itself", [f"one={summary}", trace_of_two], 1, "ior-plan.json"),
             ("two targets", [words[0] + f",{results['two']}/ior-plan.json", words[1]], 1, "target"),
             ("a peak of a model", [*words, f"--peak=one={model}"], 1, "peak.json"),
@@ -175,7 +188,7 @@ def checkComparison(checks, work, variables):
             ("a peak of no candidate", [*words, "--peak=three=1,2"], 2, "no candidate"),
             ("two peaks", [*words, "--peak=one=1,2", "--peak=one=1,2"], 2, "one peak")):
         oneSentence(checks, what, run([*compare, *arguments]), status, said)
-    lost = os.path.join(results["one"], "peak-files-4m-read.2.json")
+    lost = os.path.join(results["one"], "peak-files-4m-read.json")
     os.unlink(lost)
     oneSentence(checks, "a summary that is lost", run([*compare, *words, *peaks]), 1, lost, "missing")
     other = os.path.join(work, "other.json")
@@ -185,13 +198,21 @@ def checkComparison(checks, work, variables):
     with open(other, "w", encoding="utf-8") as file:
         json.dump(changed, file)
     oneSentence(checks, "another model", run([omnio(), "compare", other, *words]), 1,
-                "another model")
+                f"{results['one']}/ior-plan.json: the plan of another model")
+    for result in ("ior-plan.json", "phase-1.json"):
+        path = os.path.join(results["one"], result)
+        oneSentence(checks, f"{result} of another plan", run([omnio(), "estimate", other, path]), 1,
+                    path, "another model")
+    must_(run([omnio(), "ior", model, "--fsync", "always", "--emit", results["one"]]))
+    oneSentence(checks, "results of another plan of the model", run([*compare, *words]), 1,
+                f"{results['one']}/phase-1.json: not the run that ior-plan.json plans: it has fsync 0, "
+                "not 1")
 
 
 def checkUse(checks, work):
     for words, said in (
             (["--peak"], "give --tasks, or a MODEL"),
-            (["--peak", "--tasks", "2", "--no-fsync"], "--no-fsync"),
+            (["--peak", "--tasks", "2", "--fsync", "never"], "--fsync"),
             (["--peak", "--tasks", "2", "--io-node", "a"], "NAME=DIR"),
             (["--peak", "--tasks", "2", "--io-node", "a=x", "--io-node", "a=y"], "two I/O nodes"),
             (["--peak", "--tasks", "0"], "--tasks"),
@@ -206,8 +227,10 @@ def main():
     with WorkDirectory() as work:
         with checks.case("peak.sh with the stand-in"):
             checkScript(checks, work, "stand-in", standIn(work), 3)
-        if os.environ.get("OMNIO_TEST_IOR"):
-            variables = {"IOR": os.environ["OMNIO_TEST_IOR"],
+        if ior() is None:
+            checks.skip("IOR itself", NO_IOR)
+        else:
+            variables = {"IOR": ior(),
                          "LAUNCHER": shlex.join(mpirun(RANKS)[:-2])}
             with checks.case("peak.sh with IOR"):
                 checkScript(checks, work, "IOR", variables, RANKS)

@@ -196,5 +196,48 @@ TEST(Comparison, OfAThousandExperimentsFewAreWrong) {
   RecordProperty("all ratios covered", pairs_covered);
 }
 
+// Two phases alike, one of metadata, and a candidate that ran all of them together.
+struct BesideSums : testing::Test {
+  model::PhaseModel model = sampleModel();
+  Candidate together = candidate("life", {10, 20});
+
+  BesideSums() {
+    model.phases.push_back(model.phases[0]);
+    model.phases[1].id = 2;
+    model.phases.push_back(test::metadataPhase(model, {{"stat", 8}}));
+    together.kind = TimeKind::kTogether;
+    together.phases[1].all_s = {1, 2};
+    together.phases[2].all_s = {4, 8};
+    together.phases[3].all_s = {100, 100};
+    together.runs.resize(2);
+  }
+};
+
+TEST_F(BesideSums, AreTheSumsOverTheDataPhasesRunByRun) {
+  ASSERT_TRUE(setBesideSums(model, together));
+  EXPECT_EQ(together.io_s, (std::vector<double>{5, 10}));
+  EXPECT_EQ(together.kind, TimeKind::kSum);
+  Candidate ior = candidate("ior", {5, 10});
+  ior.kind = TimeKind::kSum;
+  ior.phases[2] = ior.phases[1];
+  const Comparison result = compare(model, {together, ior});
+  EXPECT_EQ(result.kind, TimeKind::kSum);
+  EXPECT_EQ(notesOf(result).at(0),
+            "I/O times are sums over the phases, also of life, since others ran them one by one");
+  // A row for both, and one for each.
+  EXPECT_NE(textOf(result, 10).find("\n  1-2"), std::string::npos) << textOf(result, 10);
+  EXPECT_EQ(textOf(result, 10, true).find("\n  1-2"), std::string::npos);
+  EXPECT_NEAR(result.families.at(0).times.at(0)->middle, std::sqrt(50), 1e-9);
+}
+
+TEST_F(BesideSums, WantATimeOfEachPhaseInEachRun) {
+  Candidate short_of_one = together;
+  short_of_one.phases[2].all_s = {4};
+  EXPECT_FALSE(setBesideSums(model, short_of_one));
+  EXPECT_EQ(short_of_one.io_s, together.io_s);
+  short_of_one.phases.erase(2);
+  EXPECT_FALSE(setBesideSums(model, short_of_one));
+}
+
 }  // namespace
 }  // namespace omnio::ior

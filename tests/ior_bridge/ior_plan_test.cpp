@@ -16,8 +16,28 @@ using test::modelOf;
 using test::operation;
 using Sentences = std::vector<std::string>;
 
-PhasePlan planOf(const PhaseModel& model, const PlanOptions& options = {}) {
-  return planFor(model, options).phases.at(0);
+// The starts of IOR, and what is said of the first family.
+struct Planned {
+  std::vector<IorRun> runs;
+  Sentences approximations;
+};
+
+Planned planOf(const PhaseModel& model, const PlanOptions& options = {}) {
+  IorPlan plan = planFor(model, options);
+  return {std::move(plan.runs), std::move(plan.families.at(0).approximations)};
+}
+
+std::string scriptOf(const IorPlan& plan, std::size_t index) {
+  return scriptsOf(plan).at(index).text;
+}
+
+// Phases that follow the first one of the model, each `step` bytes further on in the file.
+void repeat(PhaseModel& model, int phases, std::int64_t step) {
+  for (int i = 1; i < phases; ++i) {
+    model.phases.push_back(model.phases.back());
+    ++model.phases.back().id;
+    for (auto& o : model.phases.back().operations) o.init_offset.base += step;
+  }
 }
 
 // IOR's parameters mean what the model says, request by request and process by process.
@@ -36,21 +56,21 @@ void expectSameOffsets(const model::Phase& phase, const IorRun& run) {
 
 TEST(IorPlan, ContiguousInASharedFile) {
   const PhaseModel model = modelOf({operation(Operation::kWrite, 8, kMiB, 8 * kMiB)});
-  const PhasePlan plan = planOf(model);
+  const Planned plan = planOf(model);
   ASSERT_EQ(plan.runs.size(), 1U);
   EXPECT_EQ(plan.approximations, Sentences{});
   EXPECT_EQ(plan.runs[0].block_bytes, 8U * kMiB);
   EXPECT_EQ(plan.runs[0].segments, 1U);
   expectSameOffsets(model.phases[0], plan.runs[0]);
-  EXPECT_EQ(commandLineOf(plan.runs[0]),
-            "ior -a MPIIO -w -N 4 -t 1048576 -b 8388608 -s 1 -i 3 -e -o \"$DIR\"/phase-1.dat "
+  EXPECT_EQ(argumentsOf(plan.runs[0]),
+            "-a MPIIO -w -N 4 -t 1048576 -b 8388608 -s 1 -i 3 -g -o \"$DIR\"/phase-1.dat "
             "-O summaryFile=\"$RESULTS\"/phase-1.json -O summaryFormat=JSON");
 }
 
 TEST(IorPlan, StrideOfAllProcesses) {
   PhaseModel model = modelOf({operation(Operation::kWrite, 8, 4 * kMiB, kMiB)});
   model.phases[0].collective = true;
-  const PhasePlan plan = planOf(model);
+  const Planned plan = planOf(model);
   EXPECT_EQ(plan.approximations, Sentences{});
   EXPECT_EQ(plan.runs[0].block_bytes, static_cast<std::uint64_t>(kMiB));
   EXPECT_EQ(plan.runs[0].segments, 8U);
@@ -61,7 +81,7 @@ TEST(IorPlan, StrideOfAllProcesses) {
 TEST(IorPlan, AFileEach) {
   PhaseModel model = modelOf({operation(Operation::kWrite, 8, kMiB, 0)}, false);
   model.phases[0].interface = model::Interface::kPosix;
-  const PhasePlan plan = planOf(model, {.fsync = false});
+  const Planned plan = planOf(model, {.fsync = Fsync::kNever});
   EXPECT_EQ(plan.approximations, Sentences{});
   EXPECT_TRUE(plan.runs[0].file_per_process);
   EXPECT_FALSE(plan.runs[0].fsync);
@@ -69,42 +89,142 @@ TEST(IorPlan, AFileEach) {
   expectSameOffsets(model.phases[0], plan.runs[0]);
 }
 
-TEST(IorPlan, AReadFindsItsFile) {
+TEST(IorPlan, InputIsMadeByTheScriptAndReadFromAColdCache) {
   const PhaseModel model = modelOf({operation(Operation::kRead, 8, kMiB, 8 * kMiB)});
-  const PhasePlan plan = planOf(model);
-  ASSERT_EQ(plan.runs.size(), 2U);
-  EXPECT_FALSE(plan.runs[0].measured);
-  EXPECT_EQ(plan.runs[0].operation, Operation::kWrite);
-  EXPECT_TRUE(plan.runs[0].keep);
-  EXPECT_EQ(plan.runs[0].iterations, 1);
-  EXPECT_EQ(plan.runs[1].operation, Operation::kRead);
-  EXPECT_TRUE(plan.runs[1].keep);
-  EXPECT_TRUE(plan.runs[1].cold);
-  EXPECT_EQ(commandLineOf(plan.runs[1]),
-            "ior -a MPIIO -r -N 4 -t 1048576 -b 8388608 -s 1 -i 1 -k -o \"$DIR\"/phase-1.dat "
-            "-O summaryFile=\"$RESULTS\"/phase-1.$i.json -O summaryFormat=JSON");
-  EXPECT_NE(scriptOf(plan, {.source = {}, .model = {}, .options = {}, .phases = {}})
-                .find("for i in 1 2 3; do\n  cool 4\n  run 4 -a MPIIO -r"),
-            std::string::npos);
-  EXPECT_FALSE(plan.runs[1].fsync);
-  expectSameOffsets(model.phases[0], plan.runs[1]);
+  const IorPlan plan = planFor(model, {});
+  ASSERT_EQ(plan.runs.size(), 1U);
+  const IorRun& run = plan.runs[0];
+  EXPECT_FALSE(run.writes);
+  EXPECT_TRUE(run.cold && run.filled);
+  EXPECT_EQ(argumentsOf(run),
+            "-a MPIIO -r -N 4 -t 1048576 -b 8388608 -s 1 -i 3 -g -m -o \"$DIR\"/phase-1.dat "
+            "-O summaryFile=\"$RESULTS\"/phase-1.json -O summaryFormat=JSON");
+  EXPECT_NE(scriptOf(plan, 0).find("for i in 0 1 2; do\n  fill phase-1.dat.\"$i\" 33554432\ndone\n"
+                                   "cool 4\nrun 4 -a MPIIO -r"),
+            std::string::npos)
+      << scriptOf(plan, 0);
+  expectSameOffsets(model.phases[0], run);
 }
 
-TEST(IorPlan, AMixedPhaseIsTwoRunsOfItsOperations) {
+TEST(IorPlan, InputInAFileEach) {
+  const PhaseModel model = modelOf({operation(Operation::kRead, 8, kMiB, 0)}, false);
+  EXPECT_NE(scriptOf(planFor(model, {.iterations = 1}), 0)
+                .find("for i in 0; do\n  for task in $(seq -f %08.f 0 3); do\n"
+                      "    fill phase-1.dat.\"$task\".\"$i\" 8388608\n  done\ndone\n"),
+            std::string::npos);
+}
+
+TEST(IorPlan, WhatTheApplicationWroteIsReadInTheSameStart) {
+  PhaseModel model = modelOf({operation(Operation::kWrite, 1, 0, kMiB)});
+  repeat(model, 40, 4 * kMiB);
+  model.phases.push_back(modelOf({operation(Operation::kRead, 40, 4 * kMiB, kMiB)}).phases[0]);
+  model.phases.back().id = 41;
+  const IorPlan plan = planFor(model, {});
+  ASSERT_EQ(plan.families.size(), 2U);
+  ASSERT_EQ(plan.runs.size(), 1U);
+  EXPECT_EQ(argumentsOf(plan.runs[0]),
+            "-a MPIIO -w -r -N 4 -t 1048576 -b 1048576 -s 40 -i 3 -g -o \"$DIR\"/phase-1.dat "
+            "-O summaryFile=\"$RESULTS\"/phase-1.json -O summaryFormat=JSON");
+  EXPECT_EQ(textOf(plan), "phase 1-40\n  ior " + argumentsOf(plan.runs[0]) +
+                              "\nphase 41\n  in the start of phase-1\n"
+                              "1 start of IOR for 2 families of phases\n"
+                              "writes end with an fsync where the application had one (-e; -Y: "
+                              "after each write)\n");
+  expectSameOffsets(model.phases[40], plan.runs[0]);
+}
+
+TEST(IorPlan, AFamilyIsOneStart) {
+  const auto runOf = [](const PhaseModel& model) {
+    const Planned plan = planOf(model);
+    EXPECT_EQ(plan.runs.size(), 1U);
+    EXPECT_EQ(plan.approximations, Sentences{});
+    return std::pair(plan.runs[0].block_bytes, plan.runs[0].segments);
+  };
+  using Shape = std::pair<std::uint64_t, std::uint64_t>;
+  // A stride of all processes that goes on from phase to phase.
+  PhaseModel strided = modelOf({operation(Operation::kWrite, 8, 4 * kMiB, kMiB)});
+  repeat(strided, 3, 32 * kMiB);
+  EXPECT_EQ(runOf(strided), (Shape{kMiB, 24}));
+  // A block of each process in each phase.
+  PhaseModel blocks = modelOf({operation(Operation::kWrite, 8, kMiB, 8 * kMiB)});
+  repeat(blocks, 3, 32 * kMiB);
+  EXPECT_EQ(runOf(blocks), (Shape{8 * kMiB, 3}));
+  // A region of each process, in which the phases follow each other.
+  PhaseModel regions = modelOf({operation(Operation::kWrite, 8, kMiB, 24 * kMiB)});
+  repeat(regions, 3, 8 * kMiB);
+  EXPECT_EQ(runOf(regions), (Shape{24 * kMiB, 1}));
+}
+
+TEST(IorPlan, PhasesWithoutOneDistanceAreSaid) {
+  PhaseModel model = modelOf({operation(Operation::kWrite, 1, 0, kMiB)});
+  repeat(model, 3, 4 * kMiB);
+  model.phases[2].operations[0].init_offset.base += kMiB;
+  EXPECT_EQ(planOf(model).approximations,
+            Sentences{"the writes of a phase begin at no constant distance from those of the phase "
+                      "before, IOR's 4194304"});
+  model.phases[1].operations[0].init_offset.base = 8 * kMiB;
+  model.phases[2].operations[0].init_offset.base = 16 * kMiB;
+  EXPECT_EQ(planOf(model).approximations,
+            Sentences{"the writes of a phase begin 8388608 bytes after those of the phase before, "
+                      "IOR's 4194304"});
+}
+
+TEST(IorPlan, OneFileStandsForThoseOfAFamily) {
+  PhaseModel model = modelOf({operation(Operation::kWrite, 1, 0, kMiB)});
+  model.files[0].path = "/data/step.0";
+  repeat(model, 4, 4 * kMiB);
+  model.files.push_back({.path = "/data/step.1", .shared = true, .size_bytes = 0});
+  for (const std::size_t i : {2, 3}) {
+    model.phases[i].file = 1;
+    model.phases[i].operations[0].init_offset.base -= 8 * kMiB;
+  }
+  const Planned plan = planOf(model);
+  ASSERT_EQ(plan.runs.size(), 1U);
+  EXPECT_EQ(plan.runs[0].segments, 2U);
+  EXPECT_EQ(
+      plan.approximations,
+      Sentences{"its 4 phases are of 2 files; IOR runs one file, whose time counts for each"});
+}
+
+TEST(IorPlan, SyncsAreThoseOfTheApplication) {
+  PhaseModel model = modelOf({operation(Operation::kWrite, 8, kMiB, 8 * kMiB)});
+  const auto run = [&](std::uint64_t syncs, Fsync fsync = Fsync::kModel) {
+    model.phases[0].calls = {{"MPI_File_sync", syncs}, {"MPI_File_write_at", 32}};
+    return planOf(model, {.fsync = fsync}).runs.at(0);
+  };
+  EXPECT_FALSE(run(0).fsync || run(0).fsync_each);
+  EXPECT_TRUE(run(4).fsync && !run(4).fsync_each);
+  EXPECT_TRUE(!run(32).fsync && run(32).fsync_each);
+  EXPECT_TRUE(run(0, Fsync::kAlways).fsync);
+  EXPECT_FALSE(run(4, Fsync::kNever).fsync);
+  EXPECT_TRUE(run(8).fsync);
+  EXPECT_EQ(planOf(model).approximations, Sentences{"the processes sync 8 times, IOR 4 times"});
+}
+
+TEST(IorPlan, AMixedPhaseIsOneStartOfItsOperations) {
   // MADbench2's third phase: write 6, read 6 that lie two requests further on.
   const PhaseModel model = modelOf({operation(Operation::kWrite, 6, kMiB, 8 * kMiB),
                                     operation(Operation::kRead, 6, kMiB, 8 * kMiB, 2 * kMiB)});
-  const PhasePlan plan = planOf(model);
-  ASSERT_EQ(plan.runs.size(), 3U);
-  EXPECT_EQ(plan.runs[0].name, "phase-1-write");
-  EXPECT_EQ(plan.runs[1].name, "phase-1-read");
-  EXPECT_FALSE(plan.runs[1].measured);
-  EXPECT_EQ(plan.runs[2].name, "phase-1-read");
+  const Planned plan = planOf(model);
+  ASSERT_EQ(plan.runs.size(), 1U);
+  EXPECT_EQ(plan.runs[0].name, "phase-1");
+  EXPECT_TRUE(plan.runs[0].writes && plan.runs[0].reads);
   EXPECT_EQ(plan.approximations,
             (Sentences{"its 2 operations take turns; IOR runs one after the other, and their times "
                        "add",
                        "process 1 begins to write at offset 8388608, IOR's task 1 at 6291456",
                        "process 0 begins to read at offset 2097152, IOR's task 0 at 0"}));
+}
+
+TEST(IorPlan, AStartOfItsOwnSaysWhy) {
+  PhaseModel model = modelOf({operation(Operation::kWrite, 6, kMiB, 8 * kMiB),
+                              operation(Operation::kRead, 3, 2 * kMiB, 8 * kMiB)});
+  model.phases[0].operations[1].request_bytes = 2 * kMiB;
+  const IorPlan plan = planFor(model, {});
+  ASSERT_EQ(plan.runs.size(), 2U);
+  EXPECT_EQ(plan.runs[1].name, "phase-1-2");
+  EXPECT_EQ(plan.families[0].remarks,
+            Sentences{"its read is a start of its own: -t is 2097152, and 1048576 in phase-1"});
 }
 
 TEST(IorPlan, WhatIorCannotExpressIsSaid) {
@@ -151,7 +271,7 @@ TEST(IorPlan, SizesThatIorRefuses) {
   PhaseModel odd = modelOf({operation(Operation::kWrite, 3, 1001, 3003)});
   odd.phases[0].operations[0].request_bytes = 1001;
   odd.phases[0].weight_bytes = 12012;
-  const PhasePlan plan = planOf(odd);
+  const Planned plan = planOf(odd);
   EXPECT_EQ(plan.runs[0].transfer_bytes, 1008U);
   EXPECT_EQ(plan.runs[0].block_bytes, 3024U);
   EXPECT_EQ(plan.approximations,
@@ -170,7 +290,7 @@ TEST(IorPlan, StreamsReachTheStorageABufferAtATime) {
   o.largest_bytes = 60;
   o.requests = 4000;
   o.weight_bytes = lines.phases[0].weight_bytes = 160000;
-  const PhasePlan plan = planOf(lines);
+  const Planned plan = planOf(lines);
   EXPECT_EQ(plan.runs[0].transfer_bytes, 4096U);
   EXPECT_EQ(plan.runs[0].block_bytes, 40960U);
   EXPECT_EQ(plan.approximations,
@@ -184,15 +304,18 @@ TEST(IorPlan, StreamsReachTheStorageABufferAtATime) {
 TEST(IorPlan, RandomOrder) {
   PhaseModel model = modelOf({operation(Operation::kRead, 8, kMiB, 0)}, false);
   model.phases[0].mode = model::AccessMode::kRandom;
-  PhasePlan plan = planOf(model);
-  EXPECT_TRUE(plan.runs[1].random);
-  EXPECT_FALSE(plan.runs[0].random);
+  model.files[0].size_bytes = 100 * kMiB;
+  Planned plan = planOf(model);
+  EXPECT_TRUE(plan.runs[0].random && plan.runs[0].filled && plan.runs[0].cold);
+  EXPECT_EQ(plan.runs[0].block_bytes, 100U * kMiB);
+  EXPECT_EQ(plan.runs[0].transfers_of_task, 8U);
   EXPECT_EQ(plan.approximations,
-            Sentences{"the reads come in another random order than the application's"});
+            Sentences{"the reads are at random over the 104857600 bytes of the file; IOR deals out "
+                      "by lot which of them a task does, none of them twice, and in which order"});
   model.files[0].shared = true;
   plan = planOf(model);
-  EXPECT_EQ(plan.approximations,
-            Sentences{"IOR deals the reads of all tasks out by lot, over one region without gaps"});
+  EXPECT_EQ(plan.runs[0].block_bytes, 25U * kMiB);
+  EXPECT_EQ(plan.runs[0].transfers_of_task, 8U);
 }
 
 // IOR refuses -c with -z.
@@ -200,7 +323,7 @@ TEST(IorPlan, CollectiveCallsHaveNoRandomOrder) {
   PhaseModel model = modelOf({operation(Operation::kWrite, 8, kMiB, 0)});
   model.phases[0].mode = model::AccessMode::kRandom;
   model.phases[0].collective = true;
-  const PhasePlan plan = planOf(model);
+  const Planned plan = planOf(model);
   EXPECT_TRUE(plan.runs[0].collective);
   EXPECT_FALSE(plan.runs[0].random);
   EXPECT_EQ(plan.approximations,
@@ -212,7 +335,7 @@ std::pair<std::string, Sentences> mdtestOf(std::vector<std::pair<std::string, st
                                            std::uint64_t creates = 0, bool shared = false) {
   PhaseModel model = modelOf({operation(Operation::kWrite, 8, kMiB, 8 * kMiB)});
   model.phases.push_back(test::metadataPhase(model, std::move(calls), creates, shared));
-  const PhasePlan plan = planFor(model, {}).phases.at(1);
+  const FamilyPlan plan = planFor(model, {}).families.at(1);
   return {commandLineOf(plan.mdtest.value()), plan.approximations};
 }
 
@@ -253,7 +376,7 @@ TEST(Mdtest, ATreeOfDirectories) {
   model::Phase phase = test::metadataPhase(model, {{"stat", 4000}});
   phase.metadata.directories = 40;
   model.phases = {phase};
-  const PhasePlan plan = planOf(model, {.iterations = 1});
+  const FamilyPlan plan = planFor(model, {.iterations = 1}).families.at(0);
   EXPECT_EQ(
       commandLineOf(plan.mdtest.value()),
       R"(mdtest -F -C -T -r -b 10 -z 1 -L -I 100 -u -i 1 -d "$DIR" > "$RESULTS"/phase-1.txt)");
@@ -267,7 +390,7 @@ TEST(Mdtest, TheScriptLeavesNoResultOfARunThatFailed) {
   model.phases.clear();
   model.phases = {test::metadataPhase(model, {{"stat", 4000}})};
   const IorPlan plan = planFor(model, {});
-  const std::string script = scriptOf(plan.phases[0], plan);
+  const std::string script = scriptOf(plan, 0);
   EXPECT_NE(script.find("\nset -eu\n"), std::string::npos) << script;
   EXPECT_NE(script.find("\nmetadata 4 -F -C -T -r -n 1000 -u -i 3 -d \"$DIR\" > "
                         "\"$RESULTS\"/phase-1.txt.part\n"
@@ -282,11 +405,12 @@ TEST(IorEmit, ScriptsAndPlanAgreeWithTheRuns) {
   const test::TemporaryDirectory directory;
   EXPECT_TRUE(emit(plan, directory / "runs"));
   const std::string script = test::readAll(directory / "runs/phase-1.sh");
-  const std::string words = commandLineOf(plan.phases[0].runs[0]).substr(4);
+  const std::string words = argumentsOf(plan.runs[0]);
   EXPECT_NE(script.find("\nrun 4 " + words + "\n"), std::string::npos) << script;
-  EXPECT_NE(script.find("\n# approximation: the writes of a process begin 6291456 bytes apart, "
-                        "IOR's 4194304\n"),
-            std::string::npos)
+  EXPECT_NE(
+      script.find("\n# approximation of 1: the writes of a process begin 6291456 bytes apart, "
+                  "IOR's 4194304\n"),
+      std::string::npos)
       << script;
   EXPECT_NE(test::readAll(directory / "runs/run-all.sh").find("sh \"$here\"/phase-1.sh\n"),
             std::string::npos);
@@ -297,14 +421,14 @@ TEST(IorEmit, HintsOfTheApplicationAreGivenToIor) {
   PhaseModel model = modelOf({operation(Operation::kWrite, 8, kMiB, 8 * kMiB)});
   model.phases[0].opened.hints = {{"cb_nodes", "2"}, {"romio_ds_write", "it's"}, {"odd key", "x"}};
   IorPlan plan = planFor(model, {});
-  const std::string script = scriptOf(plan.phases[0], plan);
+  const std::string script = scriptOf(plan, 0);
   EXPECT_NE(script.find("\nexport IOR_HINT__MPI__cb_nodes='2'\n"
                         "export IOR_HINT__MPI__romio_ds_write='it'\\''s'\n"),
             std::string::npos)
       << script;
   EXPECT_EQ(script.find("odd key"), std::string::npos);
   plan = planFor(model, {.api = Api::kPosix});
-  EXPECT_EQ(scriptOf(plan.phases[0], plan).find("IOR_HINT"), std::string::npos);
+  EXPECT_EQ(scriptOf(plan, 0).find("IOR_HINT"), std::string::npos);
 }
 
 TEST(IorEmit, ADirectoryThatCannotBeMadeIsNamed) {

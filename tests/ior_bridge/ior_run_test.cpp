@@ -44,21 +44,25 @@ TEST(IorRun, AFileOfItsOwnHasNoGaps) {
   run.file_per_process = true;
   EXPECT_EQ(offsetsOf(run, 0), (Offsets{0, 8, 16, 24}));
   EXPECT_EQ(offsetsOf(run, 2), offsetsOf(run, 0));
-  EXPECT_EQ(bytesOf(run), 32U);
+  EXPECT_EQ(transfersOf(run), 4U);
 }
 
 TEST(IorRun, CommandLine) {
   IorRun run = runOf(8, 16, 2);
-  EXPECT_EQ(commandLineOf(run),
-            "ior -a MPIIO -w -N 3 -t 8 -b 16 -s 2 -i 1 -o \"$DIR\"/phase-1.dat "
+  run.writes = true;
+  EXPECT_EQ(argumentsOf(run),
+            "-a MPIIO -w -N 3 -t 8 -b 16 -s 2 -i 1 -o \"$DIR\"/phase-1.dat "
             "-O summaryFile=\"$RESULTS\"/phase-1.json -O summaryFormat=JSON");
   run.api = Api::kPosix;
-  run.operation = model::Operation::kRead;
-  run.file_per_process = run.collective = run.random = run.fsync = run.keep = true;
+  run.reads = run.file_per_process = run.collective = run.random = run.fsync = run.fsync_each =
+      run.barriers = run.keep = run.reordered = run.several_files = true;
   run.iterations = 3;
-  run.measured = false;
-  EXPECT_EQ(commandLineOf(run),
-            "ior -a POSIX -r -N 3 -t 8 -b 16 -s 2 -i 3 -F -c -z -e -k -o \"$DIR\"/phase-1.dat");
+  run.transfers_of_task = 3;
+  EXPECT_EQ(argumentsOf(run),
+            "-a POSIX -w -r -N 3 -t 8 -b 16 -s 2 -i 3 -F -c -z -e -Y -g -k -C -m "
+            "-O stoneWallingWearOutIterations=3 -o \"$DIR\"/phase-1.dat "
+            "-O summaryFile=\"$RESULTS\"/phase-1.json -O summaryFormat=JSON");
+  EXPECT_EQ(transfersOf(run), 3U);
 }
 
 }  // namespace

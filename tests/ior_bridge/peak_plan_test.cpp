@@ -12,8 +12,6 @@
 namespace omnio::ior {
 namespace {
 
-using model::Operation;
-
 TEST(PeakPlan, EachWriteIsReadByOthersFromAColdCache) {
   const PeakPlan plan = peakPlanFor({.tasks = 4, .task_bytes = 32 << 20, .iterations = 2});
   ASSERT_EQ(plan.nodes.size(), 1U);
@@ -23,24 +21,22 @@ TEST(PeakPlan, EachWriteIsReadByOthersFromAColdCache) {
   for (std::size_t i = 0; i < runs.size(); i += 2) {
     const IorRun& write = runs[i];
     const IorRun& read = runs[i + 1];
-    EXPECT_EQ(write.operation, Operation::kWrite);
-    EXPECT_TRUE(write.fsync && write.keep);
-    EXPECT_EQ(read.operation, Operation::kRead);
-    EXPECT_TRUE(read.cold && read.reordered && !read.keep);
+    EXPECT_TRUE(write.writes && !write.reads && write.fsync && write.keep && write.several_files);
+    EXPECT_TRUE(read.reads && !read.writes && read.cold && read.reordered && !read.keep);
     EXPECT_EQ(write.data, read.data);
-    EXPECT_EQ(bytesOf(write), 32U << 20);
-    EXPECT_EQ(bytesOf(read), bytesOf(write));
+    EXPECT_EQ(transfersOf(write) * write.transfer_bytes, 32U << 20);
+    EXPECT_EQ(transfersOf(read), transfersOf(write));
     kinds.emplace(write.file_per_process, write.transfer_bytes);
   }
   EXPECT_EQ(kinds.size(), 6U) << "shared and a file each, in three sizes";
-  EXPECT_EQ(commandLineOf(runs[0]),
-            "ior -a POSIX -w -N 4 -t 1048576 -b 33554432 -s 1 -i 1 -e -k "
+  EXPECT_EQ(argumentsOf(runs[0]),
+            "-a POSIX -w -N 4 -t 1048576 -b 33554432 -s 1 -i 2 -e -k -m "
             "-o \"$DIR\"/peak-shared-1m.dat "
-            "-O summaryFile=\"$RESULTS\"/peak-shared-1m-write.$i.json -O summaryFormat=JSON");
-  EXPECT_EQ(commandLineOf(runs[7]),
-            "ior -a POSIX -r -N 4 -t 1048576 -b 33554432 -s 1 -i 1 -F -C "
+            "-O summaryFile=\"$RESULTS\"/peak-shared-1m-write.json -O summaryFormat=JSON");
+  EXPECT_EQ(argumentsOf(runs[7]),
+            "-a POSIX -r -N 4 -t 1048576 -b 33554432 -s 1 -i 2 -F -C -m "
             "-o \"$DIR\"/peak-files-1m.dat "
-            "-O summaryFile=\"$RESULTS\"/peak-files-1m-read.$i.json -O summaryFormat=JSON");
+            "-O summaryFile=\"$RESULTS\"/peak-files-1m-read.json -O summaryFormat=JSON");
 }
 
 TEST(PeakPlan, BlocksAreWholeTransfers) {
@@ -73,9 +69,9 @@ TEST(PeakPlan, TheScriptQuotesDirectoriesAndWritesItsPlanLast) {
   EXPECT_NE(script.find("DIR=$(mktemp -d \"$TARGET\"/'it'\\''s $here'/omnio-ior.XXXXXX)\n"),
             std::string::npos);
   EXPECT_NE(script.find("DIR=$(mktemp -d '/mnt/b'/omnio-ior.XXXXXX)\n"), std::string::npos);
-  EXPECT_NE(script.find("peak-a-shared-1m-write.$i.json"), std::string::npos);
+  EXPECT_NE(script.find("peak-a-shared-1m-write.json"), std::string::npos);
   const std::size_t plan = script.find("<<'END_OF_PLAN'");
-  EXPECT_GT(plan, script.rfind("\n  run "));
+  EXPECT_GT(plan, script.rfind("\nrun "));
   EXPECT_NE(script.find("\"format\": \"omnio-ior-peak\"", plan), std::string::npos);
   options.nodes.erase(options.nodes.begin());
   EXPECT_EQ(scriptOf(peakPlanFor(options)).find("TARGET:?"), std::string::npos)

@@ -137,6 +137,13 @@ bool isNamed(const calls::Row& row, std::string_view name) {
          (row.plain != calls::CallId::none && calls::rowOf(row.plain).name == name);
 }
 
+const calls::Row* rowNamed(std::string_view name) {
+  for (const calls::Row& row : calls::kTable) {
+    if (row.number != 0 && isNamed(row, name)) return &row;
+  }
+  return nullptr;
+}
+
 void appendOpenFlags(std::string& out, std::uint64_t flags) {
   const auto mode = flags & O_ACCMODE;
   out += mode < std::size(kAccessModes) ? kAccessModes[mode].text : "O_ACCMODE";

@@ -19,6 +19,9 @@ std::string_view className(calls::Class call_class);
 // named open, too.
 bool isNamed(const calls::Row& row, std::string_view name);
 
+// The row of a plain call; nullptr for a name that no call has.
+const calls::Row* rowNamed(std::string_view name);
+
 // Each appends the symbolic form, or the number where there is none.
 void appendOpenFlags(std::string& out, std::uint64_t flags);  // O_WRONLY|O_CREAT
 void appendAmode(std::string& out, std::uint64_t amode);      // MPI_MODE_CREATE|MPI_MODE_RDWR
