@@ -126,7 +126,9 @@ std::vector<fs::path> lustreFilesOf(std::string_view file_system) {
   return files;
 }
 
-struct Reading {
+}  // namespace
+
+struct CounterReading {
   Clock::time_point time;
   Moved moved;
   std::optional<Moved> own;
@@ -135,9 +137,9 @@ struct Reading {
 };
 
 // Where the counters of a mount are.
-class Source {
+class MountCounters {
  public:
-  Source(const fs::path& directory, ReadText reader) : read_text_(std::move(reader)) {
+  MountCounters(const fs::path& directory, ReadText reader) : read_text_(std::move(reader)) {
     const auto mount = base::mountHolding(directory);
     if (!mount) {
       why_unknown = "the directory cannot be looked up";
@@ -175,12 +177,12 @@ class Source {
     }
   }
 
-  Reading read() const {
-    Reading reading{.time = Clock::now(),
-                    .moved = {},
-                    .own = {},
-                    .leaves = {},
-                    .memory = parseMemInfo(read_text_("/proc/meminfo"))};
+  CounterReading read() const {
+    CounterReading reading{.time = Clock::now(),
+                           .moved = {},
+                           .own = {},
+                           .leaves = {},
+                           .memory = parseMemInfo(read_text_("/proc/meminfo"))};
     if (!lustre_.empty()) {
       for (const fs::path& file : lustre_) reading.moved += parseLustreStats(read_text_(file));
     } else if (kind == SourceKind::kServer) {
@@ -198,7 +200,7 @@ class Source {
   std::vector<std::string> names;
 
  private:
-  void readDevices(Reading& reading) const {
+  void readDevices(CounterReading& reading) const {
     const auto all = parseDiskStats(read_text_("/proc/diskstats"));
     const std::string group = group_file_.empty() ? std::string() : read_text_(group_file_);
     for (const std::string& device : devices_) {
@@ -223,10 +225,12 @@ class Source {
   fs::path group_file_;
 };
 
+namespace {
+
 double secondsOf(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
 
 // The busiest device of the time between two readings, and the share of it.
-std::pair<std::string, double> busiestOf(const Reading& from, const Reading& to) {
+std::pair<std::string, double> busiestOf(const CounterReading& from, const CounterReading& to) {
   std::pair<std::string, double> most;
   const double ms = secondsOf(to.time - from.time) * 1e3;
   for (const auto& [number, device] : to.leaves) {
@@ -316,7 +320,7 @@ class StorageWatch::Watching {
   }
 
   void take() {
-    Reading now = source_.read();
+    CounterReading now = source_.read();
     record_.samples.push_back({.end_s = secondsOf(now.time - first_.time),
                                .moved = now.moved.since(last_.moved),
                                .busy = busiestOf(last_, now).second,
@@ -344,10 +348,10 @@ class StorageWatch::Watching {
   }
 
   const fs::path directory_;
-  const Source source_;
+  const MountCounters source_;
   StorageRecord record_;
-  Reading first_;
-  Reading last_;
+  CounterReading first_;
+  CounterReading last_;
   double interval_s_ = 1;
   std::mutex mutex_;  // of what follows; the rest belongs to the thread while there is one
   std::condition_variable wake_;
