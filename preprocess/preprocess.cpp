@@ -218,6 +218,7 @@ base::Result<Summary> passSchedule(const tracefile::Trace& trace,
   const SizeRules sizes(settings.size_scale, settings.size_scales, settings.keep_below);
   AnalysisProgress progress(sources.threads.size());
   Analysis analysis(sources, locations, mounts, sizes, settings.layer, mpi, progress);
+  if (settings.order == model::Order::kNone) analysis.dependencies().keepNone();
   const bool keeps_mpi = model::keepsMpi(settings.order);
   std::future<Communication> beside;
   {

@@ -31,6 +31,7 @@ bool Dependencies::isImplied(const PastEvent& later, const PastEvent& earlier) {
 
 void Dependencies::require(const PastEvent& later, const PastEvent& earlier, Reason reason,
                            Overlap overlap) {
+  if (keeps_none_) return;
   const bool is_ordered = overlap == Overlap::kIsOrdered && !earlier.is_below && !later.is_below;
   if (!is_ordered && !isOver(earlier, later)) return;
   if (isImplied(later, earlier)) return;
@@ -42,6 +43,7 @@ void Dependencies::require(const PastEvent& later, const ByThread& earlier, Reas
 }
 
 void Dependencies::require(const PastEvent& later, Crowd& earlier, Reason reason, Overlap overlap) {
+  if (keeps_none_) return;
   constexpr std::size_t kMostWithoutMeeting = 16;
   for (const std::uint64_t meeting : earlier.meetings_) {
     if (met_[meeting].insert(later.ref.thread).second) requireId(later.ref, meeting, reason);
@@ -83,6 +85,7 @@ void Dependencies::require(const PastEvent& later, Crowd& earlier, Reason reason
 }
 
 void Dependencies::requireId(EventRef later, std::uint64_t id, Reason reason) {
+  if (keeps_none_) return;
   std::vector<model::Wait>& waits = before_[later];
   if (std::any_of(waits.begin(), waits.end(),
                   [id](const model::Wait& wait) { return wait.id == id; })) {

@@ -69,6 +69,10 @@ class Dependencies {
  public:
   using Reason = model::Reason;
 
+  // From now on nothing waits: for a schedule without an order (model::Order::kNone), so that no
+  // edges are kept for it.
+  void keepNone() { keeps_none_ = true; }
+
   // `later` conflicts with `earlier`, which took effect before. Makes an edge between two threads
   // when no other edge implies it. Two that ran at the same time get none, unless results tell
   // their order.
@@ -128,6 +132,7 @@ class Dependencies {
     }
   };
 
+  bool keeps_none_ = false;
   std::vector<std::optional<EventRef>> named_;  // by id less 1
   std::uint64_t edges_ = 0;
   std::unordered_map<EventRef, std::uint64_t, Hash, Equal> ids_;
