@@ -3,9 +3,11 @@ of a kind take the same time, so that the factor of each recorded access is know
 and the documents of calibrations; and bad input, one sentence each.
 """
 
+import html
 import json
 import os
 import re
+import shutil
 import xml.etree.ElementTree as ElementTree
 
 from calibration_testing import calibration, written
@@ -123,6 +125,42 @@ def tables(checks, work, measured):
     checks.that(b"correlation with the time, of 360 accesses: size 0.00" in done.out, "tables as text")
 
 
+# Lists the texts that leave the picture, or lie on each other, as Chromium draws them.
+MEASURE = """<script>
+const picture = document.querySelector("svg").getBoundingClientRect();
+const texts = [...document.querySelectorAll("text")].map((node) => [node.textContent, node.getBoundingClientRect()]);
+const inside = ([, box]) => box.left >= picture.left && box.right <= picture.right && box.top >= picture.top &&
+  box.bottom <= picture.bottom;
+const meet = (a, b) => a.left < b.right && b.left < a.right && a.top + 2 < b.bottom && b.top + 2 < a.bottom;
+const wrong = texts.filter((text) => !inside(text)).map(([text]) => "outside: " + text);
+texts.forEach(([text, box], at) => texts.slice(at + 1).forEach(([other, second]) => {
+  if (meet(box, second)) wrong.push(text + " on " + other);
+}));
+document.title = JSON.stringify({ texts: texts.length, wrong });
+</script>"""
+
+
+def boxes(checks, work):
+    picture = os.path.join(work, "p.svg")
+    if shutil.which("chromium") is None:
+        checks.skip("the boxes of texts", "no chromium")
+        return
+    with open(picture, encoding="utf-8") as file:
+        drawn = file.read()
+    page = os.path.join(work, "boxes.html")
+    with open(page, "w", encoding="utf-8") as file:
+        file.write(f"<!DOCTYPE html><meta charset=utf-8>{drawn[drawn.index('<svg'):]}{MEASURE}")
+    result = run(["chromium", "--headless", "--no-sandbox", "--disable-gpu",
+                  f"--user-data-dir={work}/chromium", "--dump-dom", f"file://{page}"])
+    found = re.search(r"</script><title>(.*)</title>|<title>(\{.*\})</title>", result.out.decode())
+    checks.that(found is not None, f"chromium: {result.status} {result.err[-300:]!r}")
+    if found is None:
+        return
+    measured = json.loads(html.unescape(found[1] or found[2]))
+    checks.that(measured["texts"] > 20, f"{measured['texts']} texts")
+    checks.equal(measured["wrong"], [], "texts outside of the picture or on each other")
+
+
 def main():
     checks = Checks()
     with WorkDirectory() as work:
@@ -131,6 +169,7 @@ def main():
         page(checks, work, made, measured)
         badInput(checks, work, made, measured)
         tables(checks, work, measured)
+        boxes(checks, work)
         otherTarget(checks, work)
     checks.finish()
 
