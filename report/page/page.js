@@ -2119,7 +2119,7 @@
     // Calls that moved nothing have no sizes, and those without a bandwidth of their own none; they
     // come last where the largest come first.
     const maybe = (key, title, show) => ({
-      ...numberColumn(key, title, (value) => (value < 0 ? "-" : show(value))),
+      ...numberColumn(key, title, (value) => (value === null ? "-" : show(value))),
       value: (row) => row[key] ?? -1,
     });
     const rate = (mib) => `${bytes(mib * 2 ** 20)}/s`;
