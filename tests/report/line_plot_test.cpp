@@ -84,6 +84,33 @@ std::vector<std::string> valuesOf(const LinePlot& plot) {
   return found;
 }
 
+// Each text of the picture but the vertical one, which is in the room left of 24 units.
+TEST(LinePlot, EveryTextIsWithinThePictureAndBesideTheAxis) {
+  LinePlot plot = plotOf({"grammar", "same as last"});
+  plot.axis = "operations of a thread";
+  plot.bin = 1'234'567;
+  for (const double log_from : {0.0, 1e-7, 0.001}) {
+    plot.log_from = log_from;
+    for (const double most : {0.5, 1.0, 37.0, 4096.0}) {
+      plot.most = most;
+      const std::string svg = svgOf(plot);
+      for (std::size_t at = svg.find("<text "); at != std::string::npos;
+           at = svg.find("<text ", at + 1)) {
+        const std::size_t begin = svg.find('>', at) + 1;
+        const std::string head = svg.substr(at, begin - at);
+        if (head.find("rotate") != std::string::npos) continue;
+        const std::string text = svg.substr(begin, svg.find('<', begin) - begin);
+        const double width = textWidth(text);
+        double left = numberBehind(svg, "x=\"", at);
+        if (head.find("\"end\"") != std::string::npos) left -= width;
+        if (head.find("\"middle\"") != std::string::npos) left -= width / 2;
+        EXPECT_GE(left, 14) << text << " of " << most << " from " << log_from;
+        EXPECT_LE(left + width, kWidth) << text;
+      }
+    }
+  }
+}
+
 TEST(LinePlot, ALogarithmicAxisHasPowersOfTen) {
   LinePlot plot = plotOf({"one"});
   EXPECT_EQ(valuesOf(plot), (std::vector<std::string>{"0", "20", "40", "60", "80", "100"}));
