@@ -140,16 +140,18 @@ std::vector<report::Figure> figuresOf(const predict::Prediction& prediction) {
 }
 
 std::string pageDataOf(predict::Prediction prediction) {
-  constexpr std::size_t kMostLines = 100;
-  const auto shorten = [](auto& lines, std::size_t& left_out) {
-    if (lines.size() <= kMostLines) return;
-    left_out += lines.size() - kMostLines;
-    lines.resize(kMostLines);
+  // Scores take ten times as many bytes as a pattern.
+  constexpr std::size_t kMostScores = 50;
+  constexpr std::size_t kMostFindings = 100;
+  const auto shorten = [](auto& lines, std::size_t& left_out, std::size_t most) {
+    if (lines.size() <= most) return;
+    left_out += lines.size() - most;
+    lines.resize(most);
   };
-  shorten(prediction.ranks, prediction.ranks_left_out);
-  shorten(prediction.files, prediction.files_left_out);
-  shorten(prediction.patterns, prediction.patterns_left_out);
-  shorten(prediction.contexts, prediction.contexts_left_out);
+  shorten(prediction.ranks, prediction.ranks_left_out, kMostScores);
+  shorten(prediction.files, prediction.files_left_out, kMostScores);
+  shorten(prediction.patterns, prediction.patterns_left_out, kMostFindings);
+  shorten(prediction.contexts, prediction.contexts_left_out, kMostFindings);
   return jsonOf(prediction);
 }
 

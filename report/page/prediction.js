@@ -229,6 +229,7 @@ globalThis.omnioPrediction = (means, { commandsOf, maybeColumn, showTop }) => {
     ];
   }
 
+  const numbered = (rows) => rows.map((row, at) => ({ ...row, number: at + 1 }));
   const fileColumn = () => textColumn("file", "File", "path", ({ file }) => pathNode(file));
 
   function listSection({ id, title, lead, rows, noun, sortedBy, columns, leftOut, note = "" }) {
@@ -257,7 +258,7 @@ globalThis.omnioPrediction = (means, { commandsOf, maybeColumn, showTop }) => {
       lead:
         "Patterns in the reads, and in the writes, of each file; the same one of several files of a " +
         "family, or of several ranks, is one line.",
-      rows: data.patterns,
+      rows: numbered(data.patterns),
       noun: ["pattern", "patterns"],
       sortedBy: "bytes",
       leftOut: data.patterns_left_out,
@@ -266,6 +267,7 @@ globalThis.omnioPrediction = (means, { commandsOf, maybeColumn, showTop }) => {
           ? `The patterns of ${counted(forgotten, "access", "accesses")} were forgotten, since their memory is bounded.`
           : "",
       columns: [
+        numberColumn("number", "No."),
         textColumn("kind", "Pattern"),
         textColumn("parameters", "Parameters", "formula"),
         textColumn("call", "Call"),
@@ -285,7 +287,7 @@ globalThis.omnioPrediction = (means, { commandsOf, maybeColumn, showTop }) => {
       id: "sizes-by-context",
       title: "Sizes by context",
       lead: "Sizes of the transfers of each context: a call, a file, and the place in the program where call stacks were recorded.",
-      rows: data.contexts.map((row, at) => ({ ...row, number: at + 1 })),
+      rows: numbered(data.contexts),
       noun: ["context", "contexts"],
       sortedBy: "count",
       leftOut: data.contexts_left_out,

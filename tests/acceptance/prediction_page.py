@@ -16,6 +16,13 @@ from report_page import SCRIPT, Browser, dataOf
 PICTURES = ["contexts.svg", "gaps.svg", "grammar.svg", "hit-ratio.svg", "next-contexts.svg",
             "size-error.svg"]
 TURNS = 300
+# Files with other names, so that the page leaves some out.
+FILES = """
+for first in "abcdefghijkl":
+    for second in "abcdefghijkl":
+        with open(first + second + ".data", "wb") as file: file.write(b"x" * 100)
+"""
+SHOWN = {"ranks": 50, "files": 50, "patterns": 100, "contexts": 100}  # lines of the page
 # Reads of a file with a name that a page must not run: three patterns, one after the other.
 READS = f"""
 import os
@@ -77,17 +84,23 @@ def checkPatterns(checks, directory):
         checks.that(words in " ".join(text.split()), f"{words} in the text")
 
 
+def checkManyFiles(checks, directory):
+    document = predicted(directory, "--path", "*.data")
+    checks.equal((len(document["files"]), len(document["contexts"])), (144, 144), "files")
+
+
 def checkPage(checks, work, browser, name, directory):
     page, figures = os.path.join(work, name + ".html"), os.path.join(work, name + ".figures")
     done = predict(directory, "--page", page, "--figures", figures, "--json")
     checks.equal(done.status, 0, f"{name}: {done}")
     data, document = dataOf(checks, page), json.loads(done.out)
     for key, value in document.items():
+        most = SHOWN.get(key.removesuffix("_left_out"), 1000)
         if isinstance(value, list):
-            checks.equal(data[key], value[:100], f"{name}: {key} of the page")
+            checks.equal(data[key], value[:most], f"{name}: {key} of the page")
         elif key.endswith("left_out"):
-            checks.that(data[key] == max(0, len(document[key.removesuffix('_left_out')]) - 100) + value,
-                        f"{name}: {key} of the page")
+            left = max(0, len(document[key.removesuffix("_left_out")]) - most)
+            checks.equal(data[key], left + value, f"{name}: {key} of the page")
         elif key in ("timeline", "stacks", "trace"):
             checks.equal(data[key], value, f"{name}: {key} of the page")
     checks.equal(sorted(os.listdir(figures)), PICTURES, f"{name}: pictures")
@@ -105,7 +118,8 @@ def main():
         browser = Browser(work, sys.argv[1])
         for name, command, check in (
                 ("planes", [program("c_patterns"), "planes", str(TURNS)], checkCurves),
-                ("reads", [sys.executable, "-c", READS], checkPatterns)):
+                ("reads", [sys.executable, "-c", READS], checkPatterns),
+                ("files", [sys.executable, "-c", FILES], checkManyFiles)):
             directory, run = os.path.join(work, name + ".trace"), os.path.join(work, name)
             os.mkdir(run)
             done = trace(directory, command, cwd=run)
