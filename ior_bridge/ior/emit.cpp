@@ -307,12 +307,13 @@ std::string textOf(const IorPlan& plan) {
       out += fmt::format("  approximation: {}\n", sentence);
     }
   }
+  if (plan.runs.empty()) return out;
   const auto data_families = static_cast<std::uint64_t>(std::ranges::count_if(
       plan.families, [](const FamilyPlan& family) { return !family.mdtest; }));
-  out += fmt::format("{} of IOR for {} of phases\n",
-                     base::counted(plan.runs.size(), "start", "starts"),
-                     base::counted(data_families, "family", "families"));
-  return out + fmt::format("{}\n", base::wordOf(kFsyncSentences, plan.options.fsync));
+  return out + fmt::format("{} of IOR for {} of phases\n{}\n",
+                           base::counted(plan.runs.size(), "start", "starts"),
+                           base::counted(data_families, "family", "families"),
+                           base::wordOf(kFsyncSentences, plan.options.fsync));
 }
 
 base::Result<void> emit(const IorPlan& plan, const fs::path& directory) {

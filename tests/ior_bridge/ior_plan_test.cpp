@@ -169,6 +169,20 @@ TEST(IorPlan, PhasesWithoutOneDistanceAreSaid) {
                       "IOR's 4194304"});
 }
 
+TEST(IorPlan, OverwritingIsSaid) {
+  PhaseModel model = modelOf({operation(Operation::kWrite, 8, kMiB, 8 * kMiB)});
+  model.phases.push_back(
+      modelOf({operation(Operation::kWrite, 2, kMiB, 8 * kMiB, 6 * kMiB)}).phases[0]);
+  model.phases.back().id = 2;
+  const IorPlan plan = planFor(model, {});
+  EXPECT_EQ(plan.families.at(1).approximations.at(0),
+            "the writes replace what the application wrote before, IOR's make a file");
+  model.phases[1].operations[0].init_offset.base = 7 * kMiB;
+  EXPECT_NE(planFor(model, {}).families.at(1).approximations.at(0).find("process 0 begins"),
+            std::string::npos)
+      << "a part of it is new";
+}
+
 TEST(IorPlan, OneFileStandsForThoseOfAFamily) {
   PhaseModel model = modelOf({operation(Operation::kWrite, 1, 0, kMiB)});
   model.files[0].path = "/data/step.0";
