@@ -191,6 +191,7 @@ class RankReader {
             .offset_known = known,
             .offset = known ? place.offset : 0,
             .bytes = event.bytes,
+            .in_view = known ? place.in_view : std::nullopt,
             .end_of_blocks = known ? place.end_of_blocks : std::nullopt,
             .blocks = place.blocks,
             .tick = tick,

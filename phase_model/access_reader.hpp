@@ -30,8 +30,9 @@ struct Access {
   model::Operation operation = model::Operation::kWrite;
   Manner manner;
   bool offset_known = true;
-  std::int64_t offset = 0;  // bytes from the file's start
-  std::uint64_t bytes = 0;  // moved; never 0
+  std::int64_t offset = 0;                   // bytes from the file's start
+  std::uint64_t bytes = 0;                   // moved; never 0
+  std::optional<std::int64_t> in_view = {};  // offset in etypes; where a view is set
   // Behind the last byte, where the bytes are in more than one block.
   std::optional<std::int64_t> end_of_blocks = {};
   BytePlaces blocks = {};    // of these

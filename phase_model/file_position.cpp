@@ -81,6 +81,7 @@ Place MpiPositions::take(const tracefile::Process& process, const event::Event& 
       mpi::accessOf(*found, shared_.find(process, tick), static_cast<std::int64_t>(event.bytes), 2);
   if (!access.begin) return placed;
   placed.offset = *access.begin;
+  if (file.has_view && file.etype_bytes > 0) placed.in_view = access.etypes;
   const bool several_blocks = !access.is_whole || access.pieces.size() > 1 ||
                               (access.pieces.size() == 1 && access.pieces.front().count > 1);
   if (several_blocks) {

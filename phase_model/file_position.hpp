@@ -20,7 +20,8 @@ namespace omnio::phases {
 struct Place {
   bool known = false;
   std::int64_t offset = 0;
-  std::uint64_t session = 0;  // see Access::session
+  std::optional<std::int64_t> in_view{};  // see Access::in_view
+  std::uint64_t session = 0;              // see Access::session
   // Behind the last byte, of a request that goes over more than one block of a view.
   std::optional<std::int64_t> end_of_blocks{};
   BytePlaces blocks{};  // of such a request

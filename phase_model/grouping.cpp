@@ -42,19 +42,24 @@ std::string inRequests(std::int64_t bytes, std::uint64_t request_bytes) {
                             : fmt::format("{} * {}", times, exactSize(request_bytes)));
 }
 
-std::string textOf(const model::OffsetFunction& f, std::uint64_t request_bytes) {
+std::string textOf(const model::OffsetFunction& f, std::optional<std::uint64_t> request_bytes) {
+  const auto sizeOf = [&](std::int64_t bytes) {
+    return request_bytes ? exactSize(static_cast<std::uint64_t>(bytes)) : fmt::format("{}", bytes);
+  };
+  const auto timesSize = [&](std::int64_t bytes) {
+    return request_bytes ? inRequests(bytes, *request_bytes) : fmt::format("{}", bytes);
+  };
   if (!f.known) return "not known";
   if (!f.table.empty()) {
     const auto [rank, offset] = f.table.front();
-    return fmt::format("a table: rank {} at {}, ...", rank,
-                       exactSize(static_cast<std::uint64_t>(offset)));
+    return fmt::format("a table: rank {} at {}, ...", rank, sizeOf(offset));
   }
   std::vector<std::pair<bool, std::string>> terms;  // whether it is negative
   const auto add = [&](std::string_view factor, std::int64_t bytes) {
-    std::string size = inRequests(bytes < 0 ? -bytes : bytes, request_bytes);
+    std::string size = timesSize(bytes < 0 ? -bytes : bytes);
     if (bytes != 0) terms.emplace_back(bytes < 0, std::string(factor) + size);
   };
-  if (f.per_rank != 0) terms.emplace_back(false, "idP * " + inRequests(f.per_rank, request_bytes));
+  if (f.per_rank != 0) terms.emplace_back(false, "idP * " + timesSize(f.per_rank));
   std::uint64_t below = 1;  // ranks for which the digit stays the same
   for (const pattern::Dimension& dimension : f.grid) {
     const bool last = &dimension == &f.grid.back();
@@ -69,7 +74,7 @@ std::string textOf(const model::OffsetFunction& f, std::uint64_t request_bytes) 
     below *= dimension.count;
   }
   if (terms.empty()) {
-    return f.base == 0 ? "0" : exactSize(static_cast<std::uint64_t>(f.base));
+    return f.base == 0 ? "0" : sizeOf(f.base);
   }
   add("", f.base);
   std::string text;
@@ -291,6 +296,40 @@ bool makeNominal(const Group& group, std::size_t index, model::PhaseOperation& o
   return true;
 }
 
+void addByProcess(const Group& group, std::size_t index, model::PhaseOperation& operation) {
+  for (const Lap* lap : group) {
+    const Pattern& p = lap->operations[index];
+    const model::ProcessRequests own{.rank = lap->rank,
+                                     .requests = p.requests,
+                                     .bytes = p.bytes,
+                                     .smallest_bytes = p.smallest,
+                                     .largest_bytes = p.largest};
+    std::vector<model::ProcessRequests>& all = operation.by_process;
+    const bool is_same = !all.empty() && all.back().requests == own.requests &&
+                         all.back().bytes == own.bytes &&
+                         all.back().smallest_bytes == own.smallest_bytes &&
+                         all.back().largest_bytes == own.largest_bytes;
+    if (!is_same) all.push_back(own);
+  }
+}
+
+// Where the operation is in the views, if all processes have one stride there.
+void addInView(const Group& group, std::size_t index, model::PhaseOperation& operation) {
+  std::vector<std::pair<int, std::int64_t>> offsets;
+  const std::optional<ViewRun>& first = group.front()->operations[index].in_view;
+  for (const Lap* lap : group) {
+    const Pattern& pattern = lap->operations[index];
+    const std::optional<ViewRun>& run = pattern.in_view;
+    if (!run || run->displacement != first->displacement) return;
+    // One place in a view that is set anew before each request is several in the file.
+    const bool is_one_place = pattern.shape == Shape::kConstant && pattern.displacement == 0;
+    if (pattern.requests > 1 && run->displacement == 0 && !is_one_place) return;
+    offsets.emplace_back(lap->rank, run->first);
+  }
+  operation.in_view = {.init_offset = fitOffsets(std::move(offsets)),
+                       .displacement = first->displacement};
+}
+
 model::PhaseOperation operationOf(const Group& group, std::size_t index) {
   const Pattern& first = group.front()->operations[index];
   model::PhaseOperation operation;
@@ -311,6 +350,8 @@ model::PhaseOperation operationOf(const Group& group, std::size_t index) {
   operation.varying = !same_count || operation.smallest_bytes != operation.largest_bytes;
   operation.request_bytes = roundedMean(operation.weight_bytes, operation.requests);
   operation.repetitions = roundedMean(operation.requests, group.size());
+  if (operation.varying) addByProcess(group, index, operation);
+  addInView(group, index, operation);
   addNested(group, index, operation);
   if (first.shape == Shape::kConstant && !operation.varying) {
     operation.displacement_bytes = first.displacement;
@@ -354,16 +395,24 @@ model::Phase phaseOf(const Group& group, int file, std::int64_t origin_ns) {
   for (const Lap* lap : group) {
     phase.ranks.push_back(lap->rank);
     std::int64_t io_ns = 0;
+    model::ProcessTicks own{.rank = lap->rank, .first = UINT64_MAX, .last = 0};
     for (const Pattern& pattern : lap->operations) {
       phase.first_tick = std::min(phase.first_tick, pattern.first_tick);
       phase.last_tick = std::max(phase.last_tick, pattern.last_tick);
+      own.first = std::min(own.first, pattern.first_tick);
+      own.last = std::max(own.last, pattern.last_tick);
       phase.begin_ns = std::min(phase.begin_ns, pattern.begin_ns);
       phase.end_ns = std::max(phase.end_ns, pattern.end_ns);
       io_ns = base::saturatingSum(io_ns, pattern.io_ns);
     }
     phase.io.data_ns = std::max(phase.io.data_ns, io_ns);
+    if (phase.ticks.empty() || phase.ticks.back().first != own.first ||
+        phase.ticks.back().last != own.last) {
+      phase.ticks.push_back(own);
+    }
     addRandom(phase, *lap);
   }
+  if (phase.ticks.size() == 1) phase.ticks.clear();
   phase.begin_ns -= origin_ns;
   phase.end_ns -= origin_ns;
   return phase;

@@ -9,6 +9,7 @@
 // each process would not tell more.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,8 +23,9 @@ namespace omnio::phases {
 // Takes ranks and offsets, by rank. Affine where each is base + per_rank * rank, else the table.
 model::OffsetFunction fitOffsets(std::vector<std::pair<int, std::int64_t>> offsets);
 
-// "idP * 8 * 32 MiB + 2 * 32 MiB": multiples of the request size where they are.
-std::string textOf(const model::OffsetFunction& f, std::uint64_t request_bytes);
+// "idP * 8 * 32 MiB + 2 * 32 MiB": multiples of the request size where they are. Without one,
+// numbers as they are: "idP * 1024 + 40".
+std::string textOf(const model::OffsetFunction& f, std::optional<std::uint64_t> request_bytes);
 
 // The largest unit that divides the size: "32 MiB", "10612080 B".
 std::string exactSize(std::uint64_t bytes);

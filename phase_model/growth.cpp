@@ -252,6 +252,8 @@ class Grower {
     grown_.io = {};
     grown_.begin_ns = grown_.end_ns = 0;
     grown_.ranks_per_node = 0;
+    grown_.ticks.clear();
+    for (PhaseOperation& o : grown_.operations) o.in_view.reset();
     if (a.isMetadata()) return growMetadata(a, b);
     growCalls(a.calls, b.calls);
     if (a.mode == model::AccessMode::kRandom) return refusePhase("its requests are random");

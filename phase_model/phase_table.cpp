@@ -171,6 +171,20 @@ void appendNested(std::string& out, const std::vector<Series>& all) {
   base::appendTable(out, rows, base::Align::kLeft);
 }
 
+std::string headOf(std::string_view what, const PhaseModel& model) {
+  std::string out = fmt::format("{} of {}\n", what, model.source);
+  if (!model.command.empty()) {
+    out += fmt::format("Application: {}\n", fmt::join(model.command, " "));
+  }
+  return out;
+}
+
+void appendLeftOut(std::string& out, const PhaseModel& model) {
+  if (model.left_out.empty()) return;
+  out += "\nNot in the model, or not exactly\n";
+  for (const std::string& sentence : model.left_out) out += "  - " + sentence + '\n';
+}
+
 void appendFiles(std::string& out, const PhaseModel& model, const std::vector<Series>& all) {
   // A series is over files alike: the first of them stands for all.
   std::vector<Row> rows = {{"idF", "access", "size", "path"}};
@@ -263,10 +277,7 @@ std::string textOf(const PhaseModel& model) {
   }
   const auto directories = static_cast<std::uint64_t>(
       std::ranges::count(model.files, true, &model::ModelFile::directory));
-  std::string out = fmt::format("Phase model of {}\n", model.source);
-  if (!model.command.empty()) {
-    out += fmt::format("Application: {}\n", fmt::join(model.command, " "));
-  }
+  std::string out = headOf("Phase model", model);
   out += fmt::format(
       "{}, {}, {}; weight {} bytes{}; trace whole: {}\n",
       base::counted(static_cast<std::uint64_t>(model.processes), "process", "processes"),
@@ -295,9 +306,72 @@ std::string textOf(const PhaseModel& model) {
     appendManners(out, all);
     appendNested(out, all);
   }
-  if (!model.left_out.empty()) {
-    out += "\nNot in the model, or not exactly\n";
-    for (const std::string& sentence : model.left_out) out += "  - " + sentence + '\n';
+  appendLeftOut(out, model);
+  return out;
+}
+
+namespace {
+
+// Equal patterns, where they are few enough to be read.
+std::vector<LocalPattern> patternsToPrint(const PhaseModel& model) {
+  constexpr std::size_t kMaxLooked = 1'000'000;  // of which the equal ones are found
+  std::size_t patterns = 0;
+  for (const Phase& phase : model.phases) patterns += phase.operations.size() * phase.ranks.size();
+  if (patterns <= kMaxLooked) {
+    std::vector<LocalPattern> equal = localPatternsOf(model, Together::kEqual);
+    if (equal.size() <= kMaxPatternLines) return equal;
+  }
+  return localPatternsOf(model, Together::kSimilar);
+}
+
+std::string displacementText(const LocalPattern& pattern) {
+  if (pattern.displacement) return fmt::format("{}", *pattern.displacement);
+  if (pattern.nested) return textOf(*pattern.nested);
+  return pattern.mode == model::AccessMode::kRandom ? "random" : "contiguous";
+}
+
+std::string ticksText(const LocalPattern& pattern) {
+  if (pattern.last_tick == 0) return "-";
+  if (pattern.first_tick == pattern.last_tick) return fmt::format("{}", pattern.last_tick);
+  return fmt::format("{}-{}", pattern.first_tick, pattern.last_tick);
+}
+
+Row rowOf(const LocalPattern& p) {
+  return {numberListText(p.ranks),
+          fmt::format("{}", p.file),
+          p.call,
+          fmt::format("{}{}", p.is_mean ? "~" : "", p.repetitions),
+          p.smallest_bytes == p.largest_bytes
+              ? fmt::format("{}", p.smallest_bytes)
+              : fmt::format("{} to {}", p.smallest_bytes, p.largest_bytes),
+          displacementText(p),
+          textOf(p.init_offset, std::nullopt),
+          p.etype_bytes ? fmt::format("etype {}", *p.etype_bytes) : "byte",
+          ticksText(p),
+          numberListText(p.phases)};
+}
+
+}  // namespace
+
+std::vector<Row> localPatternRows(const std::vector<LocalPattern>& patterns) {
+  std::vector<Row> rows = {{"idP", "idF", "operation", "rep", "request size", "disp", "offsetInit",
+                            "unit", "ticks", "phases"}};
+  for (const LocalPattern& pattern : patterns) rows.push_back(rowOf(pattern));
+  return rows;
+}
+
+std::string localPatternText(const PhaseModel& model) {
+  std::string out = headOf("Local access patterns", model);
+  const std::vector<LocalPattern> patterns = patternsToPrint(model);
+  if (patterns.empty()) return out + "\nno reads or writes\n";
+  appendFiles(out, model, seriesOf(model));
+  out +=
+      "\nPatterns (request size: bytes; disp and offsetInit: etypes of the view, or bytes of the "
+      "file)\n";
+  base::appendTable(out, localPatternRows(patterns), base::Align::kLeft);
+  appendLeftOut(out, model);
+  if (std::ranges::any_of(patterns, &LocalPattern::is_mean)) {
+    out += "rep with ~ is the mean of the processes: the model does not have that of each\n";
   }
   return out;
 }

@@ -32,7 +32,30 @@ std::int64_t furthestOf(const Access& access) {
   return std::max(endOf(access), access.end_of_blocks.value_or(0));
 }
 
+// A request on its own has its size as displacement, as in the file.
+std::optional<ViewRun> viewRunOf(const Access& access) {
+  if (!access.in_view) return {};
+  const auto etypes = static_cast<std::int64_t>(access.bytes / access.manner.etype_bytes);
+  return ViewRun{.first = *access.in_view, .last = *access.in_view, .displacement = etypes};
+}
+
+// Requests so far, and those to come: no run where they do not make one.
+void appendRun(std::optional<ViewRun>& run, const std::optional<ViewRun>& next,
+               std::uint64_t before, std::uint64_t later) {
+  if (run && (!next || !run->append(*next, before, later))) run.reset();
+}
+
 }  // namespace
+
+bool ViewRun::append(const ViewRun& next, std::uint64_t before, std::uint64_t later) {
+  std::int64_t step = 0;
+  if (__builtin_sub_overflow(next.first, last, &step)) return false;
+  if (before > 1 && step != displacement) return false;
+  if (later > 1 && step != next.displacement) return false;
+  displacement = step;
+  last = next.last;
+  return true;
+}
 
 Pattern::Pattern(const Access& first)
     : operation(first.operation),
@@ -46,6 +69,7 @@ Pattern::Pattern(const Access& first)
       end(endOf(first)),
       furthest(furthestOf(first)),
       lowest(first.offset),
+      in_view(viewRunOf(first)),
       several_blocks(first.end_of_blocks.has_value()),
       places(placesOf(first)),
       bytes(first.bytes),
@@ -115,6 +139,7 @@ void Pattern::append(const Pattern& later) {
   end = later.end;
   furthest = std::max(furthest, later.furthest);
   lowest = std::min(lowest, later.lowest);
+  appendRun(in_view, later.in_view, requests, later.requests);
   several_blocks = several_blocks || later.several_blocks;
   places.add(later.places);
   requests += later.requests;
@@ -145,6 +170,7 @@ void Pattern::add(const Access& access) {
   end = endOf(access);
   furthest = std::max(furthest, furthestOf(access));
   lowest = std::min(lowest, access.offset);
+  appendRun(in_view, viewRunOf(access), requests, 1);
   several_blocks = several_blocks || access.end_of_blocks.has_value();
   places.add(placesOf(access));
   ++requests;

@@ -27,6 +27,16 @@ inline constexpr std::uint64_t kLongRun = 16;
 
 using Request = std::pair<std::int64_t, std::uint64_t>;  // offset, bytes
 
+// Requests at a constant stride in the view, in etypes.
+struct ViewRun {
+  std::int64_t first = 0;
+  std::int64_t last = 0;  // offset of the last request
+  std::int64_t displacement = 0;
+
+  // Goes on with a run of `later` requests behind `before`; false where that makes no stride.
+  bool append(const ViewRun& next, std::uint64_t before, std::uint64_t later);
+};
+
 struct Pattern {
   explicit Pattern(const Access& first);
 
@@ -53,15 +63,16 @@ struct Pattern {
   Manner manner;
   Shape shape = Shape::kConstant;
   bool offset_known = true;
-  std::int64_t offset;        // of the first request
-  std::uint64_t size;         // of the first request; of all when constant
-  std::int64_t displacement;  // constant: from one to the next; of a single request its size
-  std::int64_t last;          // offset of the last request
-  std::int64_t end;           // where the last request ended
-  std::int64_t furthest;      // where the one furthest in the file ended
-  std::int64_t lowest;        // where the first one in the file began
-  bool several_blocks;        // some are of more than one block of a view
-  BytePlaces places;          // of all bytes
+  std::int64_t offset;             // of the first request
+  std::uint64_t size;              // of the first request; of all when constant
+  std::int64_t displacement;       // constant: from one to the next; of a single request its size
+  std::int64_t last;               // offset of the last request
+  std::int64_t end;                // where the last request ended
+  std::int64_t furthest;           // where the one furthest in the file ended
+  std::int64_t lowest;             // where the first one in the file began
+  std::optional<ViewRun> in_view;  // where there is a view, and one stride in it
+  bool several_blocks;             // some are of more than one block of a view
+  BytePlaces places;               // of all bytes
   std::uint64_t requests = 1;
   std::uint64_t bytes;
   std::uint64_t smallest;

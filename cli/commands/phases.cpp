@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "cli/commands/commands.hpp"
@@ -17,6 +18,7 @@
 #include "core/model/phase_model.hpp"
 #include "core/tracefile/completeness.hpp"
 #include "phase_model/growth.hpp"
+#include "phase_model/local_patterns.hpp"
 #include "phase_model/model_builder.hpp"
 #include "phase_model/phase_table.hpp"
 #include "preprocess/preprocess.hpp"
@@ -33,6 +35,7 @@ struct PhasesOptions {
   std::string other_model;
   std::optional<int> ranks;
   std::string scaling;
+  bool lap = false;
 };
 
 // "app.phases.json" has "app.phases.schedule.json" beside it.
@@ -94,7 +97,23 @@ int show(const PhasesOptions& options, const model::PhaseModel& model) {
     const auto written = model::writePhaseModel(options.output, model);
     if (!written) return fail(written.failure());
   }
+  if (options.lap) {
+    return options.json ? printJson(phases::localPatternJson(model))
+                        : printAll(phases::localPatternText(model));
+  }
   return options.json ? printJson(model::jsonOf(model)) : printAll(phases::textOf(model));
+}
+
+// What a model that was written before says.
+int showModel(const PhasesOptions& options) {
+  const std::string& path = options.selection.trace;
+  if (!options.output.empty()) {
+    printFailure(fmt::format("{}: is a phase model; -o writes that of a trace, or with --ranks",
+                             base::printable(path)));
+    return kWrongUsage;
+  }
+  const base::Result<model::PhaseModel> model = model::readPhaseModel(path);
+  return model ? show(options, *model) : fail(model.failure());
 }
 
 int growPhases(const PhasesOptions& options) {
@@ -117,6 +136,8 @@ int runPhases(const PhasesOptions& options) {
   const ProgressLine progress;
   if (options.ranks) return growPhases(options);
   if (!options.other_model.empty() || !options.scaling.empty()) base::refuseMissing("--ranks");
+  std::error_code error;
+  if (std::filesystem::is_regular_file(options.selection.trace, error)) return showModel(options);
   const base::Result<tracefile::Trace> trace = options.selection.open();
   if (!trace) return fail(trace.failure());
   base::Result<phases::MadeModel> made = phases::makePhaseModel(*trace, options.model);
@@ -175,6 +196,9 @@ void addPhasesCommand(base::Command program) {
               "that are not too large")
       .oneOf({"auto", "yes", "no"})
       .showDefault();
+  command.flag("--lap", options->lap,
+               "Prints the local access patterns of the processes: rep, request size, disp, "
+               "offsetInit and ticks");
   command.flag("--json", options->json, "Prints the JSON document instead of tables");
   command.callback([options] { return runPhases(*options); });
 }

@@ -53,10 +53,36 @@ std::uint64_t requestsOf(const Phase& phase, const PhaseOperation& operation) {
   return operation.repetitions * phase.ranks.size();
 }
 
+ProcessTicks ticksOf(const Phase& phase, int rank) {
+  const ProcessTicks* own = entryOf(phase.ticks, rank);
+  return {rank, own ? own->first : phase.first_tick, own ? own->last : phase.last_tick};
+}
+
 std::string_view nameOf(Operation operation) { return base::wordOf(kOperations, operation); }
 std::string_view nameOf(AccessMode mode) { return base::wordOf(kModes, mode); }
 std::string_view nameOf(PointerKind pointer) { return base::wordOf(kPointers, pointer); }
 std::string_view nameOf(Interface interface) { return base::wordOf(kInterfaces, interface); }
+
+void putInitOffset(base::JsonWriter& json, const OffsetFunction& f) {
+  json.key("init_offset");
+  if (!f.known) return json.null();
+  json.object([&] {
+    if (f.table.empty()) {
+      json.put("base", f.base);
+      if (f.grid.empty()) {
+        json.put("per_rank", f.per_rank);
+      } else {
+        json.list("grid", f.grid, [&](const pattern::Dimension& dimension) {
+          json.value(std::array{static_cast<std::int64_t>(dimension.count), dimension.stride});
+        });
+      }
+    } else {
+      json.list("table", f.table, [&](const auto& entry) {
+        json.value(std::array{std::int64_t{entry.first}, entry.second});
+      });
+    }
+  });
+}
 
 namespace {
 
@@ -168,6 +194,11 @@ class ModelReader {
     p.weight_bytes = object.natural("weight_bytes", kFromZero);
     p.first_tick = object.natural("first_tick", kFromZero);
     p.last_tick = object.natural("last_tick", kFromZero);
+    if (object.find("ticks") != nullptr) {
+      for (const auto& [rank, first, last] : entriesOf<3>(object, "ticks", p.ranks, kFromZero)) {
+        p.ticks.push_back({.rank = static_cast<int>(rank), .first = first, .last = last});
+      }
+    }
     p.mode = object.oneOf("mode", kModes);
     if (any_nested != (p.mode == AccessMode::kNested) && !in_.failed()) {
       object.refuse("mode", any_nested ? "has to be nested where requests are"
@@ -273,7 +304,7 @@ class ModelReader {
     o.several_blocks = object.flag("several_blocks", o.nominal);
     if (o.nominal && !o.several_blocks) object.refuse("nominal", "is of several blocks alone");
     if (const JsonNode* varying = object.find("varying")) {
-      readVarying(*varying, o);
+      readVarying(*varying, ranks, o);
     } else if (!in_.failed() && static_cast<unsigned __int128>(o.request_bytes) * o.repetitions >
                                     static_cast<unsigned __int128>(kMaxOffset) / ranks.size()) {
       object.refuse("repetitions",
@@ -281,6 +312,11 @@ class ModelReader {
                                 o.repetitions, o.request_bytes));
     }
     if (object.find("nested") != nullptr && !in_.failed()) readNested(object, ranks, o);
+    if (const JsonNode* in_view = object.find("in_view")) {
+      JsonObject view(in_, *in_view);
+      o.in_view = {.init_offset = offsetOf(view.require("init_offset"), ranks),
+                   .displacement = view.integer("displacement", kSigned)};
+    }
     return o;
   }
 
@@ -354,7 +390,7 @@ class ModelReader {
     return pattern::loopOf(offset, count, stride, std::move(body));
   }
 
-  void readVarying(const JsonNode& node, PhaseOperation& o) {
+  void readVarying(const JsonNode& node, const std::vector<int>& ranks, PhaseOperation& o) {
     JsonObject object(in_, node);
     o.varying = true;
     o.smallest_bytes = object.natural("smallest_bytes", kFromOne);
@@ -369,6 +405,56 @@ class ModelReader {
                     fmt::format("is {}, which {} requests of {} to {} bytes cannot be",
                                 o.weight_bytes, o.requests, o.smallest_bytes, o.largest_bytes));
     }
+    if (object.find("processes") == nullptr) return;
+    for (const auto& [rank, requests, bytes, smallest, largest] :
+         entriesOf<5>(object, "processes", ranks, kFromOne)) {
+      o.by_process.push_back({.rank = static_cast<int>(rank),
+                              .requests = requests,
+                              .bytes = bytes,
+                              .smallest_bytes = smallest,
+                              .largest_bytes = largest});
+    }
+    if (in_.failed()) return;
+    unsigned __int128 requests = 0;
+    unsigned __int128 bytes = 0;
+    for (const int rank : ranks) {
+      const ProcessRequests* own = entryOf(o.by_process, rank);
+      requests += own->requests;
+      bytes += own->bytes;
+    }
+    if (requests != o.requests || bytes != o.weight_bytes) {
+      object.refuse("processes", "does not add up to \"requests\" and \"weight_bytes\"");
+    }
+  }
+
+  // A list of lists of so many numbers, the first of each a rank of the phase: those from it on.
+  template <std::size_t kCount>
+  std::vector<std::array<std::uint64_t, kCount>> entriesOf(JsonObject& object,
+                                                           std::string_view name,
+                                                           const std::vector<int>& ranks,
+                                                           JsonRange range) {
+    std::vector<std::array<std::uint64_t, kCount>> entries;
+    for (const JsonNode& item : object.list(name)) {
+      const auto* list = item.as<JsonNode::List>();
+      if (list == nullptr || list->size() != kCount) {
+        in_.refuse(item.place, fmt::format("\"{}\" has to hold lists of {} numbers", name, kCount));
+        return entries;
+      }
+      std::array<std::uint64_t, kCount>& entry = entries.emplace_back();
+      for (std::size_t i = 0; i < kCount; ++i) {
+        const JsonRange own_range = i == 0 ? indexIn(processes()) : range;
+        entry[i] = static_cast<std::uint64_t>(base::integerOf(in_, name, (*list)[i], own_range));
+      }
+      const int rank = static_cast<int>(entry[0]);
+      const bool is_first = entries.size() == 1;
+      if (!in_.failed() &&
+          (is_first ? rank != ranks.front() : entry[0] <= (entries.end() - 2)->front())) {
+        in_.refuse(item.place, is_first ? "it has to begin with the first rank of the phase"
+                                        : "its rank has to be greater than the one before");
+      }
+    }
+    if (entries.empty()) object.refuse(name, "is empty");
+    return entries;
   }
 
   OffsetFunction offsetOf(const JsonNode& node, const std::vector<int>& ranks) {
@@ -461,27 +547,6 @@ void putIoTime(JsonWriter& json, const event::IoTime& time) {
   json.put("waiting_ns", time.waiting_ns);
 }
 
-void putOffset(JsonWriter& json, const OffsetFunction& f) {
-  json.key("init_offset");
-  if (!f.known) return json.null();
-  json.object([&] {
-    if (f.table.empty()) {
-      json.put("base", f.base);
-      if (f.grid.empty()) {
-        json.put("per_rank", f.per_rank);
-      } else {
-        json.list("grid", f.grid, [&](const pattern::Dimension& dimension) {
-          json.value(std::array{static_cast<std::int64_t>(dimension.count), dimension.stride});
-        });
-      }
-    } else {
-      json.list("table", f.table, [&](const auto& entry) {
-        json.value(std::array{std::int64_t{entry.first}, entry.second});
-      });
-    }
-  });
-}
-
 void putPart(JsonWriter& json, const pattern::Part& part) {
   json.object([&] {
     json.put("offset_bytes", part.offset);
@@ -508,15 +573,26 @@ void putOperation(JsonWriter& json, const PhaseOperation& o) {
     json.put("request_bytes", o.request_bytes);
     json.put("repetitions", o.repetitions);
     json.put("displacement_bytes", o.displacement_bytes);
-    putOffset(json, o.init_offset);
+    putInitOffset(json, o.init_offset);
     if (o.several_blocks) json.put("several_blocks", true);
     if (o.nominal) json.put("nominal", true);
+    if (o.in_view) {
+      json.object("in_view", [&] {
+        putInitOffset(json, o.in_view->init_offset);
+        json.put("displacement", o.in_view->displacement);
+      });
+    }
     if (o.varying) {
       json.object("varying", [&] {
         json.put("smallest_bytes", o.smallest_bytes);
         json.put("largest_bytes", o.largest_bytes);
         json.put("requests", o.requests);
         json.put("weight_bytes", o.weight_bytes);
+        if (o.by_process.empty()) return;
+        json.list("processes", o.by_process, [&](const ProcessRequests& own) {
+          json.value(std::array{static_cast<std::uint64_t>(own.rank), own.requests, own.bytes,
+                                own.smallest_bytes, own.largest_bytes});
+        });
       });
     }
     if (!o.nested.empty()) putNested(json, o);
@@ -590,6 +666,11 @@ void putPhase(JsonWriter& json, const Phase& p) {
     json.put("weight_bytes", p.weight_bytes);
     json.put("first_tick", p.first_tick);
     json.put("last_tick", p.last_tick);
+    if (!p.ticks.empty()) {
+      json.list("ticks", p.ticks, [&](const ProcessTicks& own) {
+        json.value(std::array{static_cast<std::uint64_t>(own.rank), own.first, own.last});
+      });
+    }
     json.put("mode", nameOf(p.mode));
     json.put("interface", nameOf(p.interface));
     json.put("pointer", nameOf(p.pointer));

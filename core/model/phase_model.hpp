@@ -8,6 +8,7 @@
 // weight = sum of rep * rs over them.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <filesystem>
@@ -21,6 +22,10 @@
 #include "core/event/io_time.hpp"
 #include "core/pattern/part.hpp"
 #include "core/pattern/rank_function.hpp"
+
+namespace omnio::base {
+class JsonWriter;
+}  // namespace omnio::base
 
 namespace omnio::model {
 
@@ -50,6 +55,27 @@ struct NestedRequests {
   pattern::Part part;      // the requests of each rank; offsets count from its initial offset
 };
 
+// What the processes of a phase did apart. An entry holds for the phase's ranks from `rank` up to
+// the next entry's.
+struct ProcessTicks {
+  int rank = 0;
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+};
+struct ProcessRequests {
+  int rank = 0;
+  std::uint64_t requests = 0;
+  std::uint64_t bytes = 0;  // of all of them
+  std::uint64_t smallest_bytes = 0;
+  std::uint64_t largest_bytes = 0;
+};
+
+// Where an operation is in the views of the processes, in etypes, as the application gives it.
+struct ViewOffsets {
+  OffsetFunction init_offset;
+  std::int64_t displacement = 0;
+};
+
 // One operation of each process of a phase.
 struct PhaseOperation {
   Operation operation = Operation::kWrite;
@@ -63,6 +89,8 @@ struct PhaseOperation {
   // for BT-IO.
   bool several_blocks = false;
   bool nominal = false;
+  // There where a view is set and all processes have this one stride in it.
+  std::optional<ViewOffsets> in_view;
   // Filled for mode kNested. Ranks with the same requests share an entry; each rank is in one.
   std::vector<NestedRequests> nested;
 
@@ -73,6 +101,8 @@ struct PhaseOperation {
   std::uint64_t largest_bytes = 0;
   std::uint64_t requests = 0;      // of all processes
   std::uint64_t weight_bytes = 0;  // of all processes
+  // Of a varying one; empty where the model does not have them.
+  std::vector<ProcessRequests> by_process;
 };
 
 // Sequences that are no constant stride are given request by request, as offset and bytes.
@@ -127,6 +157,7 @@ struct Phase : Manner {
   std::uint64_t weight_bytes = 0;
   std::uint64_t first_tick = 0;
   std::uint64_t last_tick = 0;
+  std::vector<ProcessTicks> ticks;  // where processes differ in them
   AccessMode mode = AccessMode::kSequential;
   // As measured in the application, for comparison. The phase lasts from the start of its first
   // request to the end of its last one, counted from the first event of the trace. `io` is the time
@@ -184,6 +215,17 @@ inline constexpr std::string_view kMetadataName = "metadata";
 std::uint64_t weightOf(const Phase& phase, const PhaseOperation& operation);
 std::uint64_t requestsOf(const Phase& phase, const PhaseOperation& operation);
 
+// The entry that holds for the rank; nullptr where there is none.
+template <typename Entry>
+const Entry* entryOf(const std::vector<Entry>& entries, int rank) {
+  const auto next = std::upper_bound(entries.begin(), entries.end(), rank,
+                                     [](int wanted, const Entry& e) { return wanted < e.rank; });
+  return next == entries.begin() ? nullptr : &*(next - 1);
+}
+
+// MPI events of this process up to its first and last request of the phase.
+ProcessTicks ticksOf(const Phase& phase, int rank);
+
 // The words of the document: "write", "strided", "individual", "mpi-io".
 std::string_view nameOf(Operation operation);
 std::string_view nameOf(AccessMode mode);
@@ -196,6 +238,7 @@ std::string_view nameOf(Interface interface);
 base::Result<PhaseModel> readPhaseModel(const std::filesystem::path& path);
 base::Result<void> writePhaseModel(const std::filesystem::path& path, const PhaseModel& model);
 std::string jsonOf(const PhaseModel& model);  // the document, with the newline
+void putInitOffset(base::JsonWriter& json, const OffsetFunction& f);  // the member "init_offset"
 // 16 hexadecimal digits, the same for models that say the same.
 std::string digestOf(const PhaseModel& model);
 

@@ -64,11 +64,14 @@ def checkMode(checks, work, name, mode):
     checks.equal(model["files"][0]["size_bytes"],
                  REQUEST * REPETITIONS * (1 if mode == "nn" else RANKS), f"{what}: size")
     checks.equal(len(model["phases"]), 2, f"{what}: phases")
+    # Seen through the view, each process writes the next etypes.
+    in_view = {"in_view": {"init_offset": {"base": 0, "per_rank": 0}, "displacement": REQUEST // 8}}
     for phase, operation in zip(model["phases"], ("write", "read")):
         checks.equal(phase["operations"], [{"operation": operation, "request_bytes": REQUEST,
                                             "repetitions": REPETITIONS,
                                             "displacement_bytes": displacement,
-                                            "init_offset": offset}], f"{what}: {operation}")
+                                            "init_offset": offset, **(in_view if view else {})}],
+                     f"{what}: {operation}")
         checks.equal(phase["weight_bytes"], RANKS * REPETITIONS * REQUEST, f"{what}: weight")
         checks.equal(phase["ranks"], list(range(RANKS)), f"{what}: ranks")
         checks.equal((phase["mode"], phase["interface"], phase["pointer"], phase["collective"],

@@ -35,6 +35,7 @@ PhaseModel example() {
   strided.weight_bytes = 2 * 4 * 4 * 256;
   strided.first_tick = 3;
   strided.last_tick = 11;
+  strided.ticks = {{.rank = 0, .first = 3, .last = 9}, {.rank = 2, .first = 5, .last = 11}};
   strided.mode = AccessMode::kStrided;
   strided.pointer = PointerKind::kIndividual;
   strided.collective = true;
@@ -60,6 +61,9 @@ PhaseModel example() {
   operation.largest_bytes = 20;
   operation.requests = 4;
   operation.weight_bytes = 50;
+  operation.by_process = {
+      {.rank = 1, .requests = 3, .bytes = 30, .smallest_bytes = 10, .largest_bytes = 10},
+      {.rank = 3, .requests = 1, .bytes = 20, .smallest_bytes = 20, .largest_bytes = 20}};
   operation.init_offset = {{}, true, {{1, 70}, {3, 5}}};
   random.operations = {operation};
   random.weight_bytes = 50;
@@ -81,6 +85,8 @@ PhaseModel example() {
       {.base = 0, .per_rank = 0, .grid = {{2, 8}, {2, 600}}}, true, {}};
   nested.operations[0].several_blocks = true;
   nested.operations[0].nominal = true;
+  nested.operations[0].in_view = {.init_offset = {{.base = 5, .per_rank = 0, .grid = {}}, true, {}},
+                                  .displacement = 40};
   const auto row = [](std::int64_t stride) {
     return pattern::loopOf(0, 2, 100, {pattern::loopOf(0, 3, stride, {pattern::requestAt(0, 8)})});
   };
@@ -254,32 +260,50 @@ TEST_F(PhaseModelTest, NonsenseIsRefusedWithItsPlace) {
   EXPECT_EQ(complaint("\"base\": 64", "\"base\": -64"),
             ": line 30, column 5: it gives rank 0 an offset below 0");
   EXPECT_EQ(complaint("\"mode\": \"strided\"", "\"mode\": \"spiral\""),
-            ": line 45, column 19: unknown mode \"spiral\"; it has to be one of sequential, "
+            ": line 46, column 19: unknown mode \"spiral\"; it has to be one of sequential, "
             "strided, nested, random");
   EXPECT_EQ(complaint("\"collective\": true", "\"collective\": 1"),
-            ": line 48, column 18: \"collective\" has to be true or false, not a whole number");
+            ": line 49, column 18: \"collective\" has to be true or false, not a whole number");
   EXPECT_EQ(complaint("\"id\": 2", "\"id\": 1"),
-            ": line 61, column 10: \"id\" has to be greater than that of the phase before");
+            ": line 62, column 10: \"id\" has to be greater than that of the phase before");
   EXPECT_EQ(complaint("\"processes\": 4", "\"processes\": 0"),
             ": line 9, column 15: \"processes\" is 0; it has to be from 1 to 16777216");
   EXPECT_EQ(complaint("\"end_ns\": 500", "\"end_ns\": 5"),
-            ": line 54, column 15: \"end_ns\" is 5; it has to be from 10 to 1152921504606846976");
+            ": line 55, column 15: \"end_ns\" is 5; it has to be from 10 to 1152921504606846976");
 }
 
 TEST_F(PhaseModelTest, NonsenseInVaryingAndRandomRequestsIsRefused) {
   EXPECT_EQ(
       complaint("\"largest_bytes\": 20", "\"largest_bytes\": 12"),
-      ": line 75, column 24: \"weight_bytes\" is 50, which 4 requests of 10 to 12 bytes cannot be");
+      ": line 76, column 24: \"weight_bytes\" is 50, which 4 requests of 10 to 12 bytes cannot be");
   EXPECT_EQ(
       complaint("[3, 5]", "[2, 5]"),
-      ": line 69, column 31: \"table\" has to have the phase's ranks, each once and in order");
+      ": line 70, column 31: \"table\" has to have the phase's ranks, each once and in order");
   EXPECT_EQ(complaint("[3, 5]", "[3, 5, 6]"),
-            ": line 69, column 33: \"table\" has to hold lists of two numbers");
+            ": line 70, column 33: \"table\" has to hold lists of two numbers");
   EXPECT_EQ(complaint("\"rank\": 1", "\"rank\": 2"),
-            ": line 98, column 14: \"rank\" is 2, which is not in the phase");
+            ": line 100, column 14: \"rank\" is 2, which is not in the phase");
   EXPECT_EQ(
       complaint("[5, 10]", "[-5, 10]"),
-      ": line 100, column 31: \"requests\" is -5; it has to be from 0 to 1152921504606846976");
+      ": line 102, column 31: \"requests\" is -5; it has to be from 0 to 1152921504606846976");
+}
+
+TEST_F(PhaseModelTest, NonsenseInWhatProcessesDidIsRefused) {
+  EXPECT_EQ(complaint("[2, 5, 11]", "[2, 5]"),
+            ": line 45, column 29: \"ticks\" has to hold lists of 3 numbers");
+  EXPECT_EQ(complaint("[2, 5, 11]", "[0, 5, 11]"),
+            ": line 45, column 33: its rank has to be greater than the one before");
+  EXPECT_EQ(complaint("[[0, 3, 9], ", "["),
+            ": line 45, column 22: it has to begin with the first rank of the phase");
+  EXPECT_EQ(complaint("[2, 5, 11]", "[4, 5, 11]"),
+            ": line 45, column 26: \"ticks\" is 4; it has to be from 0 to 3");
+  EXPECT_EQ(complaint("[1, 3, 30, 10, 10]", "[1, 3, 31, 10, 10]"),
+            ": line 77, column 58: \"processes\" does not add up to \"requests\" and "
+            "\"weight_bytes\"");
+  EXPECT_EQ(complaint("[1, 3, 30, 10, 10]", "[1, 0, 30, 10, 10]"),
+            ": line 77, column 25: \"processes\" is 0; it has to be from 1 to 1152921504606846976");
+  EXPECT_EQ(complaint("\"displacement\": 40", "\"displacement\": \"40\""),
+            ": line 160, column 26: \"displacement\" has to be a whole number, not a text");
 }
 
 // Whatever stands in a document: it is refused, or it is a model that says the same when written.
@@ -344,7 +368,7 @@ TEST_F(PhaseModelTest, NonsenseInNestedRequestsIsRefused) {
 
 TEST_F(PhaseModelTest, AModeThatIsNotThatOfTheRequestsIsRefused) {
   EXPECT_EQ(complaint("\"mode\": \"strided\"", "\"mode\": \"nested\""),
-            ": line 45, column 19: \"mode\" is nested, and no operation has nested requests");
+            ": line 46, column 19: \"mode\" is nested, and no operation has nested requests");
   EXPECT_NE(complaint("\"mode\": \"nested\"", "\"mode\": \"random\"")
                 .find("\"mode\" has to be nested where requests are"),
             std::string::npos);
@@ -355,9 +379,9 @@ TEST_F(PhaseModelTest, UnknownAndMissingKeysAreRefused) {
             ": line 20, column 22: \"extra\" has no place here");
   EXPECT_EQ(complaint("\"id\": 1", "\"id\": 1, \"id\": 1"),
             ": line 20, column 16: \"id\" appears twice in one object");
-  EXPECT_EQ(complaint("\"blocking\": false,", ""), ": line 60, column 2: \"blocking\" is missing");
+  EXPECT_EQ(complaint("\"blocking\": false,", ""), ": line 61, column 2: \"blocking\" is missing");
   EXPECT_EQ(complaint("\"left_out\": [\"one thing\", \"another\"]", "\"left_out\": \"one\""),
-            ": line 218, column 18: \"left_out\" has to be a list, not a text");
+            ": line 229, column 18: \"left_out\" has to be a list, not a text");
 }
 
 }  // namespace

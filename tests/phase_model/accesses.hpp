@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <utility>
 
 #include "phase_model/access_reader.hpp"
 #include "phase_model/model_builder.hpp"
@@ -42,6 +44,11 @@ class Process {
   Process& read(std::int64_t offset, std::int64_t bytes) {
     return access(model::Operation::kRead, offset, bytes);
   }
+  // The next access begins there in the view, in etypes.
+  Process& inView(std::int64_t etypes) {
+    in_view_ = etypes;
+    return *this;
+  }
   // At an offset that is not known.
   Process& writeSomewhere(std::int64_t bytes) {
     known_ = false;
@@ -64,6 +71,7 @@ class Process {
                   .offset_known = known_,
                   .offset = offset,
                   .bytes = static_cast<std::uint64_t>(bytes),
+                  .in_view = std::exchange(in_view_, std::nullopt),
                   .tick = tick_,
                   .others = others_,
                   .start_ns = now_,
@@ -78,6 +86,7 @@ class Process {
   event::FileId file_{0};
   std::uint32_t thread_ = 0;
   bool known_ = true;
+  std::optional<std::int64_t> in_view_;
   std::uint64_t tick_ = 0;
   std::uint64_t others_ = 0;
   std::int64_t now_ = 1000;

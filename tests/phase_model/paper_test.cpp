@@ -100,6 +100,44 @@ TEST_F(Madbench2, IsPrintedAsInThePaper) {
       << text;
 }
 
+// Table VIII, process by process: idP * 8 * 32 MiB, and what the order of the program adds to it.
+TEST_F(Madbench2, HasTheLocalAccessPatternsOfTheTable) {
+  const std::vector<LocalPattern> patterns = localPatternsOf(make(), Together::kEqual);
+  struct Wanted {
+    model::Operation operation;
+    std::uint64_t repetitions;
+    std::int64_t requests_on;  // of the first one, behind idP * 8
+    std::vector<int> phases;
+  };
+  const auto kWrite = model::Operation::kWrite;
+  const auto kRead = model::Operation::kRead;
+  const std::vector<Wanted> table = {{kWrite, 8, 0, {1}}, {kRead, 2, 0, {2}},  {kWrite, 6, 0, {3}},
+                                     {kRead, 6, 2, {3}},  {kWrite, 2, 6, {4}}, {kRead, 8, 0, {5}}};
+  ASSERT_EQ(patterns.size(), table.size() * kProcesses);
+  for (std::size_t i = 0; i < patterns.size(); ++i) {
+    const LocalPattern& p = patterns[i];
+    const Wanted& wanted = table[i / kProcesses];
+    const int rank = static_cast<int>(i % kProcesses);
+    EXPECT_EQ(p.ranks, std::vector<int>{rank});
+    EXPECT_EQ(p.operation, wanted.operation);
+    EXPECT_EQ(p.repetitions, wanted.repetitions);
+    EXPECT_EQ(p.request_bytes, static_cast<std::uint64_t>(kRequest));
+    EXPECT_EQ(p.displacement, kRequest);
+    EXPECT_FALSE(p.etype_bytes);
+    EXPECT_EQ(p.init_offset.at(rank), (rank * kBins + wanted.requests_on) * kRequest);
+    EXPECT_EQ(p.phases, wanted.phases);
+  }
+}
+
+TEST_F(Madbench2, SimilarPatternsAreOneWithAFunction) {
+  const std::vector<LocalPattern> patterns = localPatternsOf(make(), Together::kSimilar);
+  ASSERT_EQ(patterns.size(), 6U);
+  const std::vector<std::vector<std::string>> rows = localPatternRows(patterns);
+  EXPECT_EQ(rows[4],
+            (std::vector<std::string>{"0-15", "0", "read", "6", "33554432", "33554432",
+                                      "idP * 268435456 + 67108864", "byte", "11-22", "3"}));
+}
+
 // Class C on 16 processes: 40 writes 122 ticks apart, 40 reads 3 ticks apart, rs 10612080 bytes.
 class BtIo : public testing::Test {
  protected:
@@ -121,8 +159,13 @@ class BtIo : public testing::Test {
       process.others(147);
       // Inner processes of the grid have more neighbours, and so more events.
       const std::uint64_t between = 121 + static_cast<std::uint64_t>(rank % 3);
-      for (int i = 0; i < kRepetitions; ++i) process.write(at(i), kRequest).others(between);
-      for (int i = 0; i < kRepetitions; ++i) process.read(at(i), kRequest).others(2);
+      const auto in_view = [](int i) { return kRequest / std::int64_t{kEtype} * i; };
+      for (int i = 0; i < kRepetitions; ++i) {
+        process.inView(in_view(i)).write(at(i), kRequest).others(between);
+      }
+      for (int i = 0; i < kRepetitions; ++i) {
+        process.inView(in_view(i)).read(at(i), kRequest).others(2);
+      }
     }
     model::PhaseModel model;
     model.processes = kProcesses;
@@ -166,6 +209,29 @@ TEST_F(BtIo, FortyPhasesAreOneLineOfTheTable) {
   EXPECT_EQ(idsOf(all[0]), "1-40");
   EXPECT_EQ(offsetText(all[0], 0, kProcesses), "idP * 10612080 B + (ph - 1) * np * 10612080 B");
   EXPECT_EQ(idsOf(all[1]), "41");
+}
+
+// Figure 3: "0 1 MPI_File_write_at_all 40 10612080 265302 0", and the same of the reads. disp is in
+// etypes of 40 bytes. All processes have this one pattern.
+TEST_F(BtIo, HasTheLocalAccessPatternsOfThePaper) {
+  const std::vector<std::vector<std::string>> rows =
+      localPatternRows(localPatternsOf(make(), Together::kEqual));
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[1], (std::vector<std::string>{"0-15", "0", "write", "40", "10612080", "265302",
+                                               "0", "etype 40", "148-4984", "1-40"}));
+  EXPECT_EQ(rows[2], (std::vector<std::string>{"0-15", "0", "read", "40", "10612080", "265302", "0",
+                                               "etype 40", "5028-5225", "41"}));
+}
+
+TEST_F(BtIo, EachProcessHasItsTicks) {
+  const model::Phase last_write = make().phases[39];
+  EXPECT_EQ(last_write.first_tick, 148U + 39 * 122);
+  EXPECT_EQ(last_write.last_tick, 148U + 39 * 124);
+  for (const int rank : last_write.ranks) {
+    const std::uint64_t tick = 148 + 39 * (122 + static_cast<std::uint64_t>(rank % 3));
+    EXPECT_EQ(model::ticksOf(last_write, rank).first, tick);
+    EXPECT_EQ(model::ticksOf(last_write, rank).last, tick);
+  }
 }
 
 TEST_F(BtIo, TheGapIsTheCallersToChoose) {
