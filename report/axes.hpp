@@ -24,6 +24,7 @@ inline constexpr std::string_view kRead = "#0072b2";
 inline constexpr std::string_view kWrite = "#d55e00";
 inline constexpr std::string_view kMetadata = "#009e73";
 inline constexpr std::string_view kSync = "#cc79a7";
+inline constexpr std::string_view kBands[] = {"#e4e7eb", "#f1f3f5"};  // of phases, by turns
 
 struct AxisUnit {
   double size;

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "report/axes.hpp"
+#include "report/global_pattern.hpp"
 #include "report/svg.hpp"
 
 namespace omnio::report {
@@ -423,7 +424,7 @@ void drawPhases(Svg& svg, const std::vector<const model::Phase*>& phases, const 
                      {"y", svgNumber(frame.top)},
                      {"width", svgNumber(width)},
                      {"height", svgNumber(frame.height)},
-                     {"fill", number % 2 == 1 ? "#e4e7eb" : "#f1f3f5"},
+                     {"fill", std::string(kBands[(number + 1) % 2])},
                      {"data-phase", fmt::format("{}", phase->id)}});
     if (!with_numbers) continue;
     const std::string text = fmt::format("{}", phase->id);
@@ -761,6 +762,13 @@ Figure timesFigure(const PageData& data) {
 std::vector<Figure> figuresOf(const PageData& data) {
   std::vector<Figure> figures = {bandwidthFigure(data), heatFigure(data), sizesFigure(data),
                                  timesFigure(data)};
+  const base::Result<std::string> pattern = globalPatternOf(data.phases);
+  figures.push_back(pattern
+                        ? Figure{.name = "pattern.svg", .svg = *pattern}
+                        : emptyFigure("pattern.svg", "Global access pattern",
+                                      data.no_phases.empty()
+                                          ? "The trace has no MPI-IO at known ticks and offsets."
+                                          : "The phases were left out."));
   const std::vector<FileOffsets>& files = data.activity.offsets;
   if (files.empty()) {
     figures.push_back(

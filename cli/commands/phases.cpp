@@ -14,6 +14,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
 #include "cli/progress_line.hpp"
+#include "core/base/document_file.hpp"
 #include "core/base/printable.hpp"
 #include "core/model/phase_model.hpp"
 #include "core/tracefile/completeness.hpp"
@@ -22,6 +23,7 @@
 #include "phase_model/model_builder.hpp"
 #include "phase_model/phase_table.hpp"
 #include "preprocess/preprocess.hpp"
+#include "report/global_pattern.hpp"
 
 namespace omnio::cli {
 namespace {
@@ -36,6 +38,7 @@ struct PhasesOptions {
   std::optional<int> ranks;
   std::string scaling;
   bool lap = false;
+  std::string plot;
 };
 
 // "app.phases.json" has "app.phases.schedule.json" beside it.
@@ -95,6 +98,16 @@ bool wantsSchedule(const PhasesOptions& options, const tracefile::Trace& trace) 
 int show(const PhasesOptions& options, const model::PhaseModel& model) {
   if (!options.output.empty()) {
     const auto written = model::writePhaseModel(options.output, model);
+    if (!written) return fail(written.failure());
+  }
+  if (!options.plot.empty()) {
+    const base::Result<std::string> svg = report::globalPatternOf(model);
+    if (!svg) {
+      printFailure(
+          fmt::format("{}: {}", base::printable(options.selection.trace), svg.failure().sentence));
+      return kFailed;
+    }
+    const auto written = base::writeDocument(options.plot, *svg);
     if (!written) return fail(written.failure());
   }
   if (options.lap) {
@@ -199,6 +212,8 @@ void addPhasesCommand(base::Command program) {
   command.flag("--lap", options->lap,
                "Prints the local access patterns of the processes: rep, request size, disp, "
                "offsetInit and ticks");
+  command.option("--plot", options->plot,
+                 "Writes a picture (SVG) of the global access pattern: offset, tick and process");
   command.flag("--json", options->json, "Prints the JSON document instead of tables");
   command.callback([options] { return runPhases(*options); });
 }

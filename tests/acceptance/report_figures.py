@@ -10,7 +10,7 @@ import xml.etree.ElementTree as ElementTree
 from omnio_testing import (Checks, WorkDirectory, emptied, mpirun, omnio, program, run, stats, trace)
 
 SVG = "{http://www.w3.org/2000/svg}"
-ALWAYS = {"bandwidth.svg", "heatmap.svg", "offsets.svg", "sizes.svg", "times.svg"}
+ALWAYS = {"bandwidth.svg", "heatmap.svg", "offsets.svg", "pattern.svg", "sizes.svg", "times.svg"}
 SCRIPT = "<script>window.__pwned=1<"
 ELEMENTS = {"svg", "title", "desc", "rect", "path", "line", "text", "g", "defs", "pattern",
             "linearGradient", "stop"}

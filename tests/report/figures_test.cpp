@@ -55,9 +55,9 @@ TEST(Svg, HasATitleAndClosesWhatIsOpen) {
 
 TEST(Figures, ARunWithoutCallsSaysSo) {
   const std::vector<Figure> figures = figuresOf({});
-  ASSERT_EQ(figures.size(), 5U);
+  ASSERT_EQ(figures.size(), 6U);
   for (const char* name :
-       {"bandwidth.svg", "heatmap.svg", "sizes.svg", "times.svg", "offsets.svg"}) {
+       {"bandwidth.svg", "heatmap.svg", "sizes.svg", "times.svg", "pattern.svg", "offsets.svg"}) {
     EXPECT_TRUE(has(named(figures, name).svg, "data-empty=\"true\"")) << name;
     EXPECT_TRUE(has(named(figures, name).svg, ">The trace has no ")) << name;
   }
