@@ -349,8 +349,7 @@ constexpr double kNoteLine = 16;
 constexpr double kSmallest = 1.2;  // so that it can be seen
 
 // Writes and reads, each in the colours of phases by turns.
-constexpr std::string_view kMarkColours[2][2] = {{kWrite, "#9e4400"},
-                                                 {kRead, "#004a78"}};
+constexpr std::string_view kMarkColours[2][2] = {{kWrite, "#9e4400"}, {kRead, "#004a78"}};
 
 std::string_view colourOf(const Mark& mark) {
   return kMarkColours[mark.writes ? 0 : 1][mark.is_odd ? 1 : 0];
@@ -562,8 +561,7 @@ class PatternDrawing {
     for (const Tick& tick : offset_labels_) {
       const double y = offsets.at(tick.value * unit_.size);
       spaceLine({kPatternLeft, y}, inSpace(kPatternLeft, processes_, y), kGrid);
-      spaceLine(inSpace(kPatternLeft, processes_, y), inSpace(right, processes_, y),
-                kGrid);
+      spaceLine(inSpace(kPatternLeft, processes_, y), inSpace(right, processes_, y), kGrid);
     }
     spaceLine({kPatternLeft, bottom}, back_left, kQuiet);
     spaceLine(back_left, back_right, kQuiet);
@@ -640,8 +638,7 @@ class PatternDrawing {
 
   void drawPhaseNumbers(const Frame& frame) {
     constexpr std::string_view kName = "phase";
-    svg_.text(frame.left - 7, frame.top - 10, kName, Anchor::kEnd,
-              {{"fill", std::string(kQuiet)}});
+    svg_.text(frame.left - 7, frame.top - 10, kName, Anchor::kEnd, {{"fill", std::string(kQuiet)}});
     double covered = frame.left;
     for (const Phase* phase : drawn_.phases) {
       const std::string text = fmt::format("{}", phase->id);
@@ -649,8 +646,7 @@ class PatternDrawing {
       const double at = ticks_.at(
           (static_cast<double>(phase->first_tick) + static_cast<double>(phase->last_tick)) / 2);
       if (at - half < covered || at + half > frame.right() + 8) continue;
-      svg_.text(at, frame.top - 10, text, Anchor::kMiddle,
-                {{"fill", std::string(kQuiet)}});
+      svg_.text(at, frame.top - 10, text, Anchor::kMiddle, {{"fill", std::string(kQuiet)}});
       covered = at + half + 5;
     }
   }

@@ -17,6 +17,7 @@
 #include "core/calls/words/names.hpp"
 #include "core/wire/info.hpp"
 #include "phase_model/phase_table.hpp"
+#include "report/global_pattern.hpp"
 
 namespace omnio::report {
 namespace {
@@ -329,6 +330,28 @@ void putPhases(JsonWriter& json, const PageData& data) {
   json.put("phases_missing", data.no_phases);
 }
 
+// The picture of the global access pattern, and the local patterns that it shows.
+void putGlobalPattern(JsonWriter& json, const PageData& data) {
+  const base::Result<std::string> svg =
+      data.no_phases.empty() ? globalPatternOf(data.phases)
+                             : base::failure(base::Code::kEmpty, "{}", data.no_phases);
+  json.object("global_pattern", [&] {
+    json.put("svg", svg ? *svg : std::string());
+    json.put("missing", svg ? std::string() : base::safeText(svg.failure().sentence));
+    if (!svg) return;
+    std::vector<phases::LocalPattern> patterns =
+        phases::localPatternsOf(data.phases, phases::Together::kSimilar);
+    const std::size_t shown = std::min(patterns.size(), kMostPhases);
+    json.put("patterns_left_out", patterns.size() - shown);
+    patterns.resize(shown);
+    std::vector<std::vector<std::string>> rows = phases::localPatternRows(patterns);
+    for (std::vector<std::string>& row : rows) {
+      for (std::string& text : row) text = shortened(text);
+    }
+    json.put("patterns", rows);
+  });
+}
+
 // A plane as the page has it.
 struct PackedPlane {
   OffsetPlane plane;
@@ -570,6 +593,7 @@ std::string jsonOf(const tracefile::Trace& trace, const PageData& data) {
               [&](const std::string& sentence) { json.value(base::safeText(sentence)); });
     putHistograms(json, data);
     putPhases(json, data);
+    putGlobalPattern(json, data);
     putCommands(json, name);
   });
 }

@@ -2514,6 +2514,50 @@
     );
   }
 
+  // The SVG has the colours of paper; page.css has those of the page for them.
+  function globalPatternSection(report) {
+    const { svg, missing, patterns, patterns_left_out: left } = report.global_pattern;
+    const id = "global-pattern";
+    const title = "Global access pattern";
+    if (missing) return section(id, title, "", empty(missing));
+    const picture = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
+    picture.removeAttribute("width");
+    picture.removeAttribute("height");
+    const columns = patterns[0].map((name, at) => ({
+      key: String(at),
+      title: name,
+      kind: "word",
+      value: (row) => row[at],
+      show: (row) => row[at],
+    }));
+    const label = "Local access patterns";
+    const note = left > 0 ? `${counted(left, "more pattern is", "more patterns are")} not on this page.` : "";
+    return section(
+      id,
+      title,
+      "Where in the files which process read and wrote, by tick: a count of the process's MPI events, " +
+        "which does not depend on storage. Grey bands are phases, which have two colours by turns. " +
+        "The table has the patterns of the processes that are equal but for where they begin: request size in " +
+        "bytes; disp and offsetInit in etypes of the view, or in bytes of the file.",
+      element(
+        "figure",
+        {},
+        element(
+          "div",
+          {
+            class: "scroll picture",
+            "data-picture": id,
+            tabindex: "0",
+            role: "region",
+            "aria-label": title,
+          },
+          document.importNode(picture, true),
+        ),
+        twinOf(() => twinTable(label, columns, patterns.slice(1), note), false),
+      ),
+    );
+  }
+
   function phaseChart(phases) {
     const lanes = lanesOf(phases);
     const laneOf = new Map(lanes.map((lane, at) => [lane.file, at]));
@@ -2819,6 +2863,7 @@
     patternsSection,
     ranksSection,
     phasesSection,
+    globalPatternSection,
     commandsSection,
   ];
 

@@ -76,7 +76,7 @@ async function checkSections(page) {
     [...document.querySelectorAll("main > section")].map((section) => ({
       id: section.id,
       hasContent:
-        section.querySelector("[data-chart] canvas, .empty:not([hidden]), table, dl, .findings > li") !== null,
+        section.querySelector("[data-chart] canvas, [data-picture] svg, .empty:not([hidden]), table, dl, .findings > li") !== null,
       title: section.querySelector("h2")?.textContent ?? "",
     })),
   );
@@ -170,7 +170,9 @@ async function checkTwins(page) {
       .catch(() => {});
     const rows = await details.locator("tbody tr").count();
     const name = await details.evaluate(
-      (node) => node.parentElement.querySelector("[data-chart]").dataset.chart,
+      ({ parentElement: figure }) =>
+        figure.querySelector("[data-chart]")?.dataset.chart ??
+        figure.querySelector("[data-picture]").dataset.picture,
     );
     check(before === 0, `the table of chart ${name} is made before it is opened`);
     check(
@@ -389,6 +391,55 @@ async function checkAccessibility(page, mode) {
 
 // Text that is wider than its box, leaves the window, or lies on other text. What scrolls by itself
 // may be wider inside.
+// Pictures that are SVG: their words are within them, and in colours that can be read on the page.
+async function checkPictures(page, mode) {
+  const found = await page.evaluate(() => {
+    const light = (colour) => {
+      const [red, green, blue] = colour
+        .match(/\d+(\.\d+)?/g)
+        .map((part) => part / 255)
+        .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
+      return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+    };
+    const behind = light(getComputedStyle(document.body).backgroundColor);
+    const contrast = (colour) => {
+      const [low, high] = [behind, light(colour)].sort((a, b) => a - b);
+      return (high + 0.05) / (low + 0.05);
+    };
+    return [...document.querySelectorAll("[data-picture]")].map((holder) => {
+      const svg = holder.querySelector("svg");
+      const box = svg.getBoundingClientRect();
+      const texts = [...svg.querySelectorAll("text")];
+      const isOut = (text) => {
+        const { left, right, top, bottom } = text.getBoundingClientRect();
+        return left < box.left || right > box.right || top < box.top || bottom > box.bottom;
+      };
+      const paths = [...svg.querySelectorAll("g[data-kind] path")];
+      const coloursOf = (path) => ["fill", "stroke"].map((name) => getComputedStyle(path)[name]);
+      return {
+        name: holder.dataset.picture,
+        title: svg.querySelector("title")?.textContent ?? "",
+        hasTwin: holder.parentElement.querySelector("details[data-twin]") !== null,
+        texts: texts.length,
+        out: texts.filter(isOut).map((text) => text.textContent),
+        faint: texts
+          .filter((text) => contrast(getComputedStyle(text).fill) < 4.5)
+          .map((text) => text.textContent),
+        faintMarks: paths
+          .flatMap(coloursOf)
+          .filter((colour) => colour !== "none" && contrast(colour) < 2).length,
+      };
+    });
+  });
+  for (const { name, title, hasTwin, texts, out, faint, faintMarks } of found) {
+    check(title !== "" && texts > 0, `picture ${name} has no title or no text`);
+    check(hasTwin, `picture ${name} has no table of its numbers`);
+    check(out.length === 0, `picture ${name}, ${mode}: ${out.join(", ")} leaves it`);
+    check(faint.length === 0, `picture ${name}, ${mode}: ${faint.join(", ")} cannot be read`);
+    check(faintMarks === 0, `picture ${name}, ${mode}: ${faintMarks} marks cannot be seen`);
+  }
+}
+
 async function checkLayout(page, { width }) {
   const found = await page.evaluate(() => {
     const problems = [];
@@ -404,7 +455,7 @@ async function checkLayout(page, { width }) {
         !isScroller &&
         getComputedStyle(node).display !== "inline" &&
         node.clientWidth > 0 &&
-        !node.closest(".chart") &&
+        !node.closest(".chart, svg") &&
         node.scrollWidth > node.clientWidth + 1 &&
         !node.querySelector(".scale") &&
         !node.closest(".scale")
@@ -543,6 +594,7 @@ async function checkLooks(browser, path, screenshots) {
     for (const size of SIZES) {
       const page = await open(browser, path, mode, size);
       await checkLayout(page, size);
+      await checkPictures(page, mode);
       if (screenshots)
         await takePictures(page, screenshots, `${name}-${mode}-${size.width}x${size.height}`);
       if (size === SIZES[0]) {
@@ -555,6 +607,7 @@ async function checkLooks(browser, path, screenshots) {
   }
   const page = await open(browser, path, "light", NARROW);
   await checkLayout(page, NARROW);
+  await checkPictures(page, "light");
   if (screenshots)
     await takePictures(page, screenshots, `${name}-light-${NARROW.width}x${NARROW.height}`);
   await page.context().close();
