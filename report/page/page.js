@@ -2806,7 +2806,8 @@
         "Accesses whose times differ from the model by about the same factor are one class: they went " +
         `the same way through the storage. ${paths.note} ` +
         `${counted(paths.accesses, "access", "accesses")} with ` +
-        `${percent(paths.compared_s / paths.io_s)} of the I/O time of all ranks are compared.`,
+        `${percent(paths.compared_s / paths.io_s)} of the I/O time of all ranks are compared; ` +
+        `${percent(paths.inside_s / paths.compared_s)} of that is within the calibrated range.`,
       plainTable(
         title,
         [
