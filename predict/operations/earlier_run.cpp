@@ -1,7 +1,9 @@
 #include "predict/operations/earlier_run.hpp"
 
+#include <algorithm>
 #include <utility>
 
+#include "core/base/printable.hpp"
 #include "core/tracefile/completeness.hpp"
 #include "core/wire/info.hpp"
 #include "predict/operations/rank_run.hpp"
@@ -30,6 +32,23 @@ std::set<std::string> programsOf(const tracefile::Trace& trace) {
     if (!path.empty()) names.insert(path.substr(path.rfind('/') + 1));
   }
   return names;
+}
+
+base::Result<std::unique_ptr<RankModels>> modelsFor(const EarlierRun* earlier, RankKey rank) {
+  return earlier == nullptr ? std::unique_ptr<RankModels>() : earlier->of(rank);
+}
+
+base::Result<void> checkApplication(const tracefile::Trace& trace, const EarlierRun* earlier) {
+  if (earlier == nullptr) return {};
+  const std::set<std::string> now = programsOf(trace);
+  const std::set<std::string> before = earlier->programs();
+  const auto is_known = [&before](const std::string& name) { return before.contains(name); };
+  if (now.empty() || before.empty() || std::ranges::any_of(now, is_known)) return {};
+  return base::failure(base::Code::kInvalid,
+                       "{}: it is a run of {}, and {} one of {}: what one application has taught "
+                       "says nothing of another",
+                       base::printable(earlier->path()), base::printable(*before.begin()),
+                       base::printable(trace.directory().native()), base::printable(*now.begin()));
 }
 
 EarlierTrace::EarlierTrace(const tracefile::Trace& trace, std::optional<unsigned> thread)

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/result.hpp"
 #include "core/tracefile/process.hpp"
 #include "core/tracefile/trace.hpp"
 #include "predict/operations/rank_models.hpp"
@@ -21,6 +22,11 @@ std::vector<std::pair<RankKey, Processes>> byRank(const tracefile::Trace& trace,
                                                   const Processes& processes);
 // The programs of a trace, without their directories.
 std::set<std::string> programsOf(const tracefile::Trace& trace);
+
+// What a rank of the trace goes on with: nullptr where `earlier` is, or where it has no such rank.
+base::Result<std::unique_ptr<RankModels>> modelsFor(const EarlierRun* earlier, RankKey rank);
+// Fails where no program of the trace is one of the earlier run. `earlier` may be nullptr.
+base::Result<void> checkApplication(const tracefile::Trace& trace, const EarlierRun* earlier);
 
 class EarlierTrace final : public EarlierRun {
  public:

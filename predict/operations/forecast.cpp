@@ -1,9 +1,10 @@
 #include "predict/operations/forecast.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 #include <limits>
-#include <map>
+#include <memory>
 #include <utility>
 
 #include "core/base/printable.hpp"
@@ -11,16 +12,15 @@
 #include "core/event/event.hpp"
 #include "core/tracefile/log_reader.hpp"
 #include "core/tracefile/run_window.hpp"
+#include "predict/operations/earlier_run.hpp"
 #include "predict/operations/operation_reader.hpp"
 
 namespace omnio::predict {
 namespace {
 
-using ProcessList = std::vector<const tracefile::Process*>;
-
 class RankForecast {
  public:
-  RankForecast(const ProcessList& processes, std::optional<unsigned> thread, std::int64_t at_ns,
+  RankForecast(const Processes& processes, std::optional<unsigned> thread, std::int64_t at_ns,
                std::size_t count)
       : processes_(processes),
         at_ns_(at_ns),
@@ -28,6 +28,15 @@ class RankForecast {
         reader_(processes, thread, paths_),
         logs_(reader_.logs()),
         predictors_(processes.size()) {}
+
+  void goOnWith(RankModels& earlier) {
+    const std::size_t count = std::min(predictors_.size(), earlier.processes.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      RankModels::Process& process = earlier.processes[i];
+      reader_.goOnWith(i, process.slots);
+      predictors_[i].goOnWith(std::move(process.models), std::move(process.threads));
+    }
+  }
 
   void read() {
     std::size_t before = 0;
@@ -110,8 +119,9 @@ class RankForecast {
 
   std::string pathOf(std::size_t process, const ProcessPredictor::Coming& coming) const {
     const FileSlots& slots = reader_.slotsOf(process);
-    return std::string(coming.may_be_another ? slots.nameOf(slots.familyOf(coming.slot))
-                                             : paths_.path(coming.file));
+    const bool is_known = coming.file != event::kNoFile && !coming.may_be_another;
+    return std::string(is_known ? paths_.path(coming.file)
+                                : slots.nameOf(slots.familyOf(coming.slot)));
   }
 
   bool isEnough() const {
@@ -122,7 +132,7 @@ class RankForecast {
     return true;
   }
 
-  const ProcessList& processes_;
+  const Processes& processes_;
   std::int64_t at_ns_;
   std::size_t count_;
   event::PathTable paths_;
@@ -131,20 +141,6 @@ class RankForecast {
   std::vector<ProcessPredictor> predictors_;  // by process
   bool is_said_ = false;
 };
-
-// The processes of each rank in order, and those without a rank one by one after them.
-std::vector<std::pair<std::optional<int>, ProcessList>> ranksOf(const tracefile::Trace& trace,
-                                                                const ProcessList& processes) {
-  std::map<int, ProcessList> by_rank;
-  ProcessList others;
-  for (const tracefile::Process* const process : processes) {
-    const std::optional<int> rank = trace.rankOf(*process);
-    (rank ? by_rank[*rank] : others).push_back(process);
-  }
-  std::vector<std::pair<std::optional<int>, ProcessList>> ranks(by_rank.begin(), by_rank.end());
-  for (const tracefile::Process* const process : others) ranks.push_back({{}, {process}});
-  return ranks;
-}
 
 constexpr double kSecond = 1e9;  // ns
 
@@ -155,7 +151,8 @@ bool Forecast::Line::isRight() const {
   const ProcessPredictor::Coming& one = said->operation;
   const Operation& other = came->operation;
   if (one.kind != other.kind || one.slot != other.slot) return false;
-  if (!one.may_be_another && one.file != other.file) return false;
+  const bool is_known = one.file != event::kNoFile && !one.may_be_another;
+  if (is_known && one.file != other.file) return false;
   if (!transfers(one.kind)) return true;
   return (!other.has_size || one.bytes == other.bytes) &&
          (!other.has_offset || one.offset == other.offset);
@@ -208,35 +205,45 @@ Forecast::Counts Forecast::came(const Thread& thread, std::int64_t window_ns) co
 
 base::Result<Forecast> forecast(const tracefile::Trace& trace, std::optional<int> rank,
                                 std::optional<unsigned> thread, std::int64_t at_ns,
-                                std::size_t count) {
-  const base::Result<ProcessList> processes = trace.processesOf(rank, thread);
+                                std::size_t count, const EarlierRun* earlier) {
+  const base::Result<Processes> processes = trace.processesOf(rank, thread);
   if (!processes) return processes.failure();
+  if (const auto same = checkApplication(trace, earlier); !same) return same.failure();
   Forecast forecast;
   forecast.trace = trace.directory().native();
   forecast.wholeness = tracefile::assess(trace);
   forecast.run_start_ns = tracefile::startOfRun(trace);
   forecast.at_ns = forecast.run_start_ns + at_ns;
-  const auto ranks = ranksOf(trace, *processes);
+  auto ranks = byRank(trace, *processes);
+  std::ranges::sort(ranks, {}, [](const auto& rank) {
+    return std::pair(rank.first < 0, std::abs(rank.first));  // those without a rank come last
+  });
   std::vector<std::vector<Forecast::Thread>> threads(ranks.size());
   std::int64_t first_end_ns = std::numeric_limits<std::int64_t>::max();
   std::int64_t last_end_ns = std::numeric_limits<std::int64_t>::min();
   std::uint64_t undecodable = 0;
+  std::optional<base::Failure> unread;
   {
     const base::ProgressStage stage("predicting", "events", tracefile::storedEvents(*processes));
 #pragma omp parallel for schedule(dynamic)
     for (std::size_t i = 0; i < ranks.size(); ++i) {
-      RankForecast one(ranks[i].second, thread, forecast.at_ns,
+      const auto& [key, of_rank] = ranks[i];
+      RankForecast one(of_rank, thread, forecast.at_ns,
                        std::clamp<std::size_t>(count, 1, Forecast::kMostNext));
+      const auto learnt = modelsFor(earlier, key);
+      if (learnt && *learnt) one.goOnWith(**learnt);
       one.read();
-      threads[i] = one.threads(ranks[i].first);
+      threads[i] = one.threads(key < 0 ? std::nullopt : std::optional<int>(key));
 #pragma omp critical(omnio_predict_forecast)
       {
+        if (!learnt) unread = learnt.failure();
         first_end_ns = std::min(first_end_ns, one.first_end_ns);
         last_end_ns = std::max(last_end_ns, one.last_end_ns);
         undecodable += one.undecodable();
       }
     }
   }
+  if (unread) return *unread;
   for (auto& some : threads) {
     std::ranges::move(some, std::back_inserter(forecast.threads));
   }

@@ -16,6 +16,7 @@
 #include "core/tracefile/trace.hpp"
 #include "predict/operations/operation.hpp"
 #include "predict/operations/process_predictor.hpp"
+#include "predict/operations/rank_models.hpp"
 
 namespace omnio::predict {
 
@@ -29,14 +30,14 @@ struct Forecast {
   };
   struct Said {
     ProcessPredictor::Coming operation;
-    std::string path;  // with "#" for numbers, where it may be another file of this family
+    std::string path;  // with "#" for numbers, where it may be any file of this family
   };
   struct Line {
     std::optional<Said> said;
     std::optional<Came> came;
 
     // Whether the call, the file and the bytes are what was said; a file of the same family counts
-    // where any may come.
+    // where any may come, or where an earlier run alone has had one.
     bool isRight() const;
   };
   struct Thread {
@@ -73,11 +74,12 @@ struct Forecast {
   }
 };
 
-// `at_ns` counts from the start of the run. Fails where the rank or thread does not exist, and
-// where no operation ended before that moment, or none comes after it.
+// `at_ns` counts from the start of the run. Models go on with what they learnt in an earlier run,
+// unless that is nullptr. Fails where the rank or thread does not exist, where no operation ended
+// before that moment, or none comes after it, and where the earlier run is another application's.
 base::Result<Forecast> forecast(const tracefile::Trace& trace, std::optional<int> rank,
                                 std::optional<unsigned> thread, std::int64_t at_ns,
-                                std::size_t count);
+                                std::size_t count, const EarlierRun* earlier = nullptr);
 
 // Tables for people.
 std::string textOf(const Forecast& forecast);

@@ -233,20 +233,6 @@ std::string nameOfRank(const Processes& processes, std::optional<int> rank) {
   return rank ? fmt::format("{}", *rank) : processes.front()->name();
 }
 
-// Whether no program of the run is one of the earlier run.
-std::optional<base::Failure> otherApplication(const tracefile::Trace& trace,
-                                              const EarlierRun& earlier) {
-  const std::set<std::string> now = programsOf(trace);
-  const std::set<std::string> before = earlier.programs();
-  const auto is_known = [&before](const std::string& name) { return before.contains(name); };
-  if (now.empty() || before.empty() || std::ranges::any_of(now, is_known)) return std::nullopt;
-  return base::failure(base::Code::kInvalid,
-                       "{}: it is a run of {}, and {} one of {}: what one application has taught "
-                       "says nothing of another",
-                       base::printable(earlier.path()), base::printable(*before.begin()),
-                       base::printable(trace.directory().native()), base::printable(*now.begin()));
-}
-
 // Puts together what the ranks had, in whichever order they came to it.
 class Collector {
  public:
@@ -381,8 +367,8 @@ base::Result<Prediction> predictOperations(const tracefile::Trace& trace,
   prediction.trace = trace.directory().native();
   prediction.ahead = std::clamp<std::size_t>(ahead, 1, kMostAhead);
   prediction.wholeness = tracefile::assess(trace);
+  if (const auto same = checkApplication(trace, earlier); !same) return same.failure();
   if (earlier != nullptr) {
-    if (const auto other = otherApplication(trace, *earlier)) return *other;
     prediction.learnt_from = {.path = earlier->path(), .is_whole = earlier->isWhole()};
   }
   const auto ranks = byRank(trace, *processes);
@@ -397,8 +383,7 @@ base::Result<Prediction> predictOperations(const tracefile::Trace& trace,
 #pragma omp for schedule(dynamic)
       for (std::size_t i = 0; i < ranks.size(); ++i) {
         const auto& [key, of_rank] = ranks[i];
-        base::Result<std::unique_ptr<RankModels>> learnt = std::unique_ptr<RankModels>();
-        if (earlier != nullptr) learnt = earlier->of(key);
+        const base::Result<std::unique_ptr<RankModels>> learnt = modelsFor(earlier, key);
         if (!learnt) {
 #pragma omp critical(omnio_predict_collect)
           unread = learnt.failure();
