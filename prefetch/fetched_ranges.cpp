@@ -6,7 +6,7 @@
 
 namespace omnio::prefetch {
 
-FetchedRanges::Range FetchedRanges::missing(Range wanted) const {
+ByteRange FetchedRanges::missing(ByteRange wanted) const {
   while (!wanted.isEmpty()) {
     auto behind = requests_.upper_bound(wanted.begin);
     if (behind != requests_.begin()) {
@@ -22,7 +22,7 @@ FetchedRanges::Range FetchedRanges::missing(Range wanted) const {
   return wanted;
 }
 
-void FetchedRanges::add(Range range, const Owner& owner) {
+void FetchedRanges::add(ByteRange range, const Owner& owner) {
   requests_[range.begin] = {.end = range.end,
                             .bytes = range.bytes(),
                             .used = 0,
@@ -57,11 +57,11 @@ FetchedRanges::Requests::iterator FetchedRanges::drop(Requests::iterator place,
 }
 
 // How many bytes of the part no read has used before: the same bytes are used once.
-std::int64_t FetchedRanges::use(Request& request, Range part) {
-  std::vector<Range> left;
+std::int64_t FetchedRanges::use(Request& request, ByteRange part) {
+  std::vector<ByteRange> left;
   std::int64_t used = 0;
-  for (const Range& one : request.unused) {
-    const Range common{.begin = std::max(one.begin, part.begin),
+  for (const ByteRange& one : request.unused) {
+    const ByteRange common{.begin = std::max(one.begin, part.begin),
                        .end = std::min(one.end, part.end)};
     if (common.isEmpty()) {
       left.push_back(one);
@@ -76,7 +76,7 @@ std::int64_t FetchedRanges::use(Request& request, Range part) {
   return used;
 }
 
-std::int64_t FetchedRanges::read(Range range, const Ended& ended) {
+std::int64_t FetchedRanges::read(ByteRange range, const Ended& ended) {
   ++reads_;
   std::int64_t covered = 0;
   auto place = requests_.upper_bound(range.begin);

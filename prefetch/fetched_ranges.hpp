@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "prefetch/planner.hpp"
+#include "prefetch/storage.hpp"
 
 namespace omnio::prefetch {
 
@@ -32,37 +33,31 @@ class FetchedRanges {
 
   // The part of [begin, end) that was not fetched already, nor is under way: a plan names a read
   // again until it comes. Empty where there is none.
-  struct Range {
-    std::int64_t begin = 0;
-    std::int64_t end = 0;
-    std::int64_t bytes() const { return end - begin; }
-    bool isEmpty() const { return end <= begin; }
-  };
-  Range missing(Range wanted) const;
-  void add(Range range, const Owner& owner);
+  ByteRange missing(ByteRange wanted) const;
+  void add(ByteRange range, const Owner& owner);
   // Nothing came of a request: it was there already, or could not be read.
   void cancel(std::int64_t begin);
 
   // What was fetched and not used, request by request.
   template <typename See>
   void eachWaiting(See see) const {
-    for (const auto& [begin, request] : requests_) see(Range{.begin = begin, .end = request.end});
+    for (const auto& [begin, request] : requests_) see(ByteRange{.begin = begin, .end = request.end});
   }
 
   // The requests that have bytes of the range, whether these were used or not.
   template <typename See>
-  void eachOver(Range range, See see) const {
+  void eachOver(ByteRange range, See see) const {
     auto place = requests_.upper_bound(range.begin);
     if (place != requests_.begin()) --place;
     for (; place != requests_.end() && place->first < range.end; ++place) {
       const Request& request = place->second;
       if (request.end <= range.begin) continue;
-      see(Range{.begin = place->first, .end = request.end}, request.owner);
+      see(ByteRange{.begin = place->first, .end = request.end}, request.owner);
     }
   }
 
   // A read of the file; returns how many of its bytes were fetched before.
-  std::int64_t read(Range range, const Ended& ended);
+  std::int64_t read(ByteRange range, const Ended& ended);
   // The file was closed for the last time, or the end has come.
   void finish(const Ended& ended);
 
@@ -78,14 +73,14 @@ class FetchedRanges {
     std::int64_t end = 0;
     std::int64_t bytes = 0;  // when it was made
     std::int64_t used = 0;
-    std::vector<Range> unused;
+    std::vector<ByteRange> unused;
     std::uint64_t made = 0;  // after so many reads
     bool is_given_up = false;
     Owner owner;
   };
   using Requests = std::map<std::int64_t, Request>;  // by begin; they do not overlap
 
-  static std::int64_t use(Request& request, Range part);
+  static std::int64_t use(Request& request, ByteRange part);
   void giveUpPassed(const Ended& ended);
   Requests::iterator drop(Requests::iterator place, const Ended& ended);
 

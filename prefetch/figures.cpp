@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <utility>
 
@@ -14,8 +13,7 @@ namespace omnio::prefetch {
 
 void ReadTimes::take(std::int64_t bytes, std::int64_t duration_ns, bool was_fetched) {
   if (bytes <= 0 || duration_ns < 0) return;
-  OfClass& of =
-      classes_[static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(bytes)) - 1)];
+  OfClass& of = classes_[sizeClassOf(bytes)];
   (was_fetched ? of.fetched : of.others).add(static_cast<double>(duration_ns) / 1e9);
 }
 
@@ -41,23 +39,6 @@ ReadTimes::Saved ReadTimes::saved() const {
   saved.low_s = saved.mean_s - half;
   saved.high_s = saved.mean_s + half;
   return saved;
-}
-
-void Median::add(std::int64_t value) {
-  if (values_.size() < kKept) {
-    values_.push_back(value);
-    return;
-  }
-  values_[next_] = value;
-  next_ = (next_ + 1) % kKept;
-}
-
-std::optional<std::int64_t> Median::value() const {
-  if (values_.empty()) return {};
-  std::vector<std::int64_t> sorted = values_;
-  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-  std::ranges::nth_element(sorted, middle);
-  return *middle;
 }
 
 namespace {

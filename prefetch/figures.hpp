@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -11,6 +12,12 @@
 #include "core/base/moments.hpp"
 
 namespace omnio::prefetch {
+
+// Reads are compared with those of about their size: by the highest bit of it. Bytes above 0.
+inline constexpr std::size_t kSizeClasses = 64;
+inline std::size_t sizeClassOf(std::int64_t bytes) {
+  return static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(bytes)) - 1);
+}
 
 // The times of reads by size, of those whose bytes were fetched before and of the others: what was
 // saved is the difference of their means, times the number of the first.
@@ -28,24 +35,11 @@ class ReadTimes {
   Saved saved() const;
 
  private:
-  static constexpr std::size_t kClasses = 64;  // by the size's highest bit
   struct OfClass {
     base::Moments fetched;
     base::Moments others;
   };
-  std::array<OfClass, kClasses> classes_{};
-};
-
-// The middle one of many numbers; of the last kKept where there are more.
-class Median {
- public:
-  static constexpr std::size_t kKept = 65536;
-  void add(std::int64_t value);
-  std::optional<std::int64_t> value() const;
-
- private:
-  std::vector<std::int64_t> values_;
-  std::size_t next_ = 0;
+  std::array<OfClass, kSizeClasses> classes_{};
 };
 
 struct Figures {

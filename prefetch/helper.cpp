@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <fstream>
 #include <map>
@@ -22,6 +23,7 @@
 #include "core/base/document_file.hpp"
 #include "core/base/file.hpp"
 #include "core/base/node_memory.hpp"
+#include "core/base/repeats.hpp"
 #include "core/tracefile/prefetch_notes.hpp"
 #include "core/tracefile/ring_file.hpp"
 #include "core/wire/clock.hpp"
@@ -50,6 +52,7 @@ constexpr std::int64_t kLongPollNs = 1'000'000;
 constexpr std::int64_t kRest = 30;
 // Above that many events at once it lags, and what would be fetched is over.
 constexpr std::size_t kTooManyEvents = 1024;
+constexpr std::size_t kMostDelays = 65536;
 
 volatile std::sig_atomic_t was_terminated = 0;
 
@@ -66,19 +69,22 @@ class Helper {
       : settings_(settings),
         clock_(wire::detectClock()),
         models_(settings.model, settings.save_model),
-        files_(fetcher_, static_cast<std::int64_t>(wire::systemNs(CLOCK_REALTIME)),
-               settings.budget_bytes > 0 ? settings.budget_bytes : defaultBudget(),
+        notices_(inotify_init1(IN_NONBLOCK | IN_CLOEXEC)),
+        files_(fetcher_, notices_.get(), static_cast<std::int64_t>(wire::systemNs(CLOCK_REALTIME)),
+               figures_,
                [this](const FetchedRanges::Owner& owner, bool was_used) {
                  const auto found = processes_.find(owner.process);
                  if (found != processes_.end())
                    found->second->planner.ended(owner.stream, was_used);
                }),
-        watch_(inotify_init1(IN_NONBLOCK | IN_CLOEXEC)),
-        begin_ns_(nowNs()) {}
+        begin_ns_(nowNs()) {
+    figures_.budget_bytes = settings.budget_bytes > 0 ? settings.budget_bytes : defaultBudget();
+  }
 
   void run() {
     acceptOrders(settings_.socket);
-    inotify_add_watch(watch_.get(), settings_.ring_directory.c_str(), IN_CREATE | IN_MOVED_TO);
+    new_rings_ = inotify_add_watch(notices_.get(), settings_.ring_directory.c_str(),
+                                   IN_CREATE | IN_MOVED_TO);
     lookForRings();
     while (!is_told_to_end_ && was_terminated == 0 && !isOver()) {
       wait();
@@ -86,10 +92,12 @@ class Helper {
     }
     for (auto& [token, job] : processes_) finish(*job);
     files_.finish();
-    if (const auto kept = models_.finish(); !kept) model_trouble_ = kept.failure().sentence;
+    const auto kept = models_.finish();
+    figures_.model_trouble = kept ? models_.trouble() : kept.failure().sentence;
+    tellOfItself();
   }
 
-  Figures figures() const;
+  const Figures& figures() const { return figures_; }
 
  private:
   struct Job {
@@ -101,7 +109,7 @@ class Helper {
 
   void lookForRings();
   void takeRing(const fs::path& path);
-  void takeNewRings();
+  void takeNotices();
   void beginModels(Job& job);
   void keepModels(Job& job);
   void finish(Job& job);
@@ -113,28 +121,26 @@ class Helper {
   static void expect(Job& job, std::uint32_t thread, std::int64_t end_ns);
   void lookAround();
   bool isOver() const;
+  void tellOfItself();
 
   const HelperSettings& settings_;
   LiveClock clock_;
   JobModels models_;
-  std::string model_trouble_;
   PageFetcher fetcher_;
+  base::Descriptor notices_;  // of new rings, and of files that were closed
+  int new_rings_ = -1;        // the watch of them
   std::map<std::uint64_t, std::unique_ptr<Job>> processes_;  // by token
   std::vector<fs::path> unfinished_;               // rings that have a name, and no header yet
   std::map<std::uint32_t, std::uint64_t> images_;  // the last token of each pid
+  Figures figures_;
   JobFiles files_;
-  base::Descriptor watch_;
   std::int64_t begin_ns_;
   std::int64_t alone_since_ns_ = 0;  // 0: it is not
   std::int64_t looked_ns_ = 0;
   bool is_told_to_end_ = false;
   bool is_off_ = false;
   ReadTimes times_;
-  Median delays_;
-  std::uint64_t requests_ = 0;
-  std::uint64_t was_there_ = 0;
-  std::uint64_t seen_processes_ = 0;
-  std::uint64_t lost_ = 0;
+  std::vector<double> delays_;  // ns, of the last requests
 };
 
 void Helper::lookForRings() {
@@ -154,22 +160,24 @@ void Helper::takeRing(const fs::path& path) {
   auto& job = processes_[ring->header().token];
   if (job == nullptr) {
     job = std::make_unique<Job>(*ring, clock_);
-    ++seen_processes_;
+    ++figures_.processes;
     images_[ring->header().pid] = ring->header().token;
     beginModels(*job);
   }
   job->process.add(std::move(*ring));
 }
 
-// Those that the kernel has told of since: a job of a thousand threads makes as many.
-void Helper::takeNewRings() {
+// New rings are told of one by one: a job of a thousand threads makes as many.
+void Helper::takeNotices() {
   alignas(inotify_event) char events[16384];
   ssize_t bytes = 0;
-  while ((bytes = read(watch_.get(), events, sizeof events)) > 0) {
+  while ((bytes = read(notices_.get(), events, sizeof events)) > 0) {
     for (const char* at = events; at < events + bytes;) {
       const auto* const event = reinterpret_cast<const inotify_event*>(at);
       if ((event->mask & IN_Q_OVERFLOW) != 0) {
         lookForRings();
+      } else if (event->wd != new_rings_) {
+        files_.wasClosed(event->wd);
       } else if (event->len > 0) {
         takeRing(settings_.ring_directory / event->name);
       }
@@ -201,6 +209,7 @@ void Helper::finish(Job& job) {
   job.process.finish();
   poll(job);
   keepModels(job);
+  figures_.events_lost += job.process.lost();
 }
 
 void Helper::wait() {
@@ -208,11 +217,11 @@ void Helper::wait() {
   for (const auto& [token, job] : processes_) due_ns = std::min(due_ns, job->process.due_ns());
   const std::int64_t left_ns = std::max<std::int64_t>(due_ns - nowNs(), 0);
   const timespec timeout = {.tv_sec = left_ns / kSecondNs, .tv_nsec = left_ns % kSecondNs};
-  pollfd watched[] = {{.fd = watch_.get(), .events = POLLIN, .revents = 0},
+  pollfd watched[] = {{.fd = notices_.get(), .events = POLLIN, .revents = 0},
                       {.fd = settings_.socket, .events = POLLIN, .revents = 0}};
   if (ppoll(watched, 2, &timeout, nullptr) <= 0) return;
   if (watched[1].revents != 0) obey();
-  if (watched[0].revents != 0) takeNewRings();
+  if (watched[0].revents != 0) takeNotices();
 }
 
 void Helper::obey() {
@@ -237,10 +246,15 @@ void Helper::step() {
     }
   }
   files_.takeDone([this](const PageFetcher::Done& done) {
-    if (done.came == PageFetcher::Came::kWasThere) ++was_there_;
+    if (done.came == PageFetcher::Came::kWasThere) ++figures_.was_there;
     if (done.came != PageFetcher::Came::kFetched) return;
-    ++requests_;
-    delays_.add(done.delay_ns);
+    ++figures_.requests;
+    const auto delay_ns = static_cast<double>(done.delay_ns);
+    if (delays_.size() < kMostDelays) {
+      delays_.push_back(delay_ns);
+    } else {
+      delays_[figures_.requests % kMostDelays] = delay_ns;
+    }
   });
   if (now_ns - looked_ns_ >= kLookAroundNs) lookAround();
 }
@@ -253,7 +267,7 @@ void Helper::poll(Job& job) {
   std::vector<Last> last;
   const std::size_t events = job.process.poll(nowNs(), [&](const LiveProcess::Seen& seen) {
     const predict::Operation& operation = seen.operation;
-    const std::int64_t covered = files_.take(job.process, seen);
+    const std::int64_t covered = files_.take(job.process.token(), seen);
     if (operation.kind == predict::Kind::kRead && operation.bytes > Planner::kLeastBytes) {
       times_.take(operation.bytes, operation.end_ns - operation.start_ns,
                   2 * covered >= operation.bytes);
@@ -278,13 +292,13 @@ void Helper::poll(Job& job) {
 void Helper::act(Job& job, std::uint32_t thread, std::int64_t cause_ns) {
   for (const Wanted& wanted : job.planner.plan(thread)) {
     if (is_off_) break;
-    const auto open = job.process.openFile(wanted.file);
-    if (!open) continue;
+    const JobDescriptor* const opener = job.process.openerOf(wanted.file);
+    if (opener == nullptr) continue;
     const bool goes_on = files_.fetch(
-        job.process, {.file = open->file,
-                      .range = {.begin = wanted.offset, .end = wanted.offset + wanted.bytes},
-                      .owner = {.process = job.process.token(), .stream = wanted.stream},
-                      .cause_ns = cause_ns});
+        {.opener = *opener,
+         .range = {.begin = wanted.offset, .end = wanted.offset + wanted.bytes},
+         .owner = {.process = job.process.token(), .stream = wanted.stream},
+         .cause_ns = cause_ns});
     if (!goes_on) break;
   }
   expect(job, thread, cause_ns);
@@ -305,8 +319,7 @@ void Helper::lookAround() {
       continue;
     }
     finish(job);
-    lost_ += job.process.lost();
-    files_.gone(job.process);
+    files_.gone(job.process.token());
     if (images_[job.process.pid()] == place->first) images_.erase(job.process.pid());
     place = processes_.erase(place);
   }
@@ -325,35 +338,20 @@ void Helper::lookAround() {
 bool Helper::isOver() const {
   if (alone_since_ns_ == 0 || isAwaited(settings_)) return false;
   const std::int64_t alone_ns = nowNs() - alone_since_ns_;
-  return alone_ns > (seen_processes_ == 0 ? kFirstProcessNs : kLingerNs);
+  return alone_ns > (figures_.processes == 0 ? kFirstProcessNs : kLingerNs);
 }
 
-Figures Helper::figures() const {
+void Helper::tellOfItself() {
   rusage used{};
   getrusage(RUSAGE_SELF, &used);
   const auto seconds = [](const timeval& time) {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
   };
-  Figures figures{
-      .host = tracefile::thisHost(),
-      .processes = seen_processes_,
-      .events_lost = lost_,
-      .requests = requests_,
-      .was_there = was_there_,
-      .fetched_bytes = files_.fetchedBytes(),
-      .used_bytes = files_.usedBytes(),
-      .wasted_bytes = files_.wastedBytes(),
-      .budget_bytes = settings_.budget_bytes > 0 ? settings_.budget_bytes : defaultBudget(),
-      .median_delay_ns = delays_.value(),
-      .helper_cpu_s = seconds(used.ru_utime) + seconds(used.ru_stime),
-      .wall_s = static_cast<double>(nowNs() - begin_ns_) / 1e9,
-      .saved = times_.saved(),
-      .written_files = files_.writtenFiles(),
-      .changed_files = files_.changedFiles(),
-      .left_alone = files_.leftAlone(),
-      .model_trouble = model_trouble_.empty() ? models_.trouble() : model_trouble_};
-  for (const auto& [token, job] : processes_) figures.events_lost += job->process.lost();
-  return figures;
+  figures_.host = tracefile::thisHost();
+  figures_.helper_cpu_s = seconds(used.ru_utime) + seconds(used.ru_stime);
+  figures_.wall_s = static_cast<double>(nowNs() - begin_ns_) / 1e9;
+  figures_.saved = times_.saved();
+  if (!delays_.empty()) figures_.median_delay_ns = std::llround(base::medianOf(delays_));
 }
 
 // A rank may be bound to one processor, which the helper has inherited, as what the application did

@@ -2,12 +2,11 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <sys/inotify.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
+#include <limits>
 #include <string>
 
 #include "core/base/file_system.hpp"
@@ -20,32 +19,20 @@ namespace {
 constexpr std::int64_t kKeptOpenNs = 1'000'000'000;
 constexpr std::size_t kMostFiles = std::size_t{1} << 16;
 
-bool mayWrite(unsigned open_flags) { return (open_flags & O_ACCMODE) != O_RDONLY; }
-
 }  // namespace
 
-std::int64_t JobFiles::take(const LiveProcess& process, const LiveProcess::Seen& seen) {
-  if (seen.file.inode == 0) return 0;
+std::int64_t JobFiles::take(std::uint64_t process, const LiveProcess::Seen& seen) {
+  if (seen.opener.file.inode == 0) return 0;
   const predict::Operation& operation = seen.operation;
-  const auto [place, is_new] = files_.try_emplace(seen.file);
-  File& file = place->second;
-  if (is_new) {
-    file.number = next_number_++;
-    by_number_.emplace(file.number, seen.file);
-    // Closes are missed where events come faster than they are read.
-    if (files_.size() > kMostFiles) closed(files_.find(by_number_.begin()->second));
-  }
-  const std::pair opener(process.token(), seen.fd);
   if (operation.kind == predict::Kind::kClose) {
-    file.openers.erase(opener);
-    if (file.openers.empty()) closed(place);
+    if (const auto held = held_.find({process, seen.opener.fd}); held != held_.end()) leave(held);
     return 0;
   }
-  file.openers[opener] = {.pid = process.pid(), .open_flags = seen.open_flags};
+  File& file = hold(process, seen);
   if (operation.kind == predict::Kind::kWrite && !file.is_written) {
     file.is_written = true;
-    ++written_;
-    file.descriptor.reset();
+    ++figures_.written_files;
+    letGo(file);
   }
   if (operation.kind != predict::Kind::kRead || !operation.has_offset) return 0;
   const std::int64_t before = file.ranges.waitingBytes();
@@ -55,110 +42,150 @@ std::int64_t JobFiles::take(const LiveProcess& process, const LiveProcess::Seen&
   return covered;
 }
 
-void JobFiles::closed(std::map<FileKey, File>::iterator place) {
+JobFiles::Files::iterator JobFiles::find(std::uint64_t number) {
+  const auto found = by_number_.find(number);
+  return found == by_number_.end() ? files_.end() : files_.find(found->second);
+}
+
+// The file of an operation. Its descriptor may have been another file's, whose close was missed.
+JobFiles::File& JobFiles::hold(std::uint64_t process, const LiveProcess::Seen& seen) {
+  const auto [place, is_new] = files_.try_emplace(seen.opener.file);
   File& file = place->second;
+  if (is_new) {
+    file.number = next_number_++;
+    by_number_.emplace(file.number, seen.opener.file);
+    // Closes are missed where events come faster than they are read.
+    if (files_.size() > kMostFiles) closed(find(by_number_.begin()->first));
+  }
+  const auto held = held_.find({process, seen.opener.fd});
+  const bool is_held = held != held_.end();
+  if (is_held && held->second.file == file.number && held->second.open_flags == seen.open_flags) {
+    return file;
+  }
+  count(file, seen.open_flags, 1);
+  if (is_held) leave(held);
+  held_[{process, seen.opener.fd}] = {
+      .file = file.number, .opener = seen.opener, .open_flags = seen.open_flags};
+  return file;
+}
+
+void JobFiles::leave(HeldBy::iterator held) {
+  const auto place = find(held->second.file);
+  if (place != files_.end()) {
+    count(place->second, held->second.open_flags, -1);
+    if (place->second.openers == 0) closed(place);
+  }
+  held_.erase(held);
+}
+
+void JobFiles::count(File& file, unsigned open_flags, int by) {
+  file.openers += by;
+  if ((open_flags & O_ACCMODE) != O_RDONLY) file.writers += by;
+  if ((open_flags & O_DIRECT) != 0) file.direct += by;
+}
+
+void JobFiles::closed(Files::iterator place) {
+  File& file = place->second;
+  letGo(file);
   waiting_ -= file.ranges.waitingBytes();
   file.ranges.finish(ended_);
-  ended_fetched_ += file.ranges.fetchedBytes();
-  ended_used_ += file.ranges.usedBytes();
-  ended_wasted_ += file.ranges.wastedBytes();
+  figures_.fetched_bytes += file.ranges.fetchedBytes();
+  figures_.used_bytes += file.ranges.usedBytes();
+  figures_.wasted_bytes += file.ranges.wastedBytes();
   by_number_.erase(file.number);
   files_.erase(place);
 }
 
-void JobFiles::gone(const LiveProcess& process) {
-  for (auto place = files_.begin(); place != files_.end();) {
-    const auto next = std::next(place);
-    auto& openers = place->second.openers;
-    std::erase_if(openers,
-                  [&process](const auto& entry) { return entry.first.first == process.token(); });
-    if (openers.empty()) closed(place);
-    place = next;
-  }
+void JobFiles::gone(std::uint64_t process) {
+  auto held = held_.lower_bound({process, std::numeric_limits<int>::min()});
+  while (held != held_.end() && held->first.first == process) leave(held++);
 }
 
-bool JobFiles::mayFetch(File& file) {
-  if (file.is_written || file.has_changed) return false;
-  for (const auto& [opener, how] : file.openers) {
-    if ((how.open_flags & O_DIRECT) != 0) return false;
+void JobFiles::wasClosed(int watch) {
+  const auto watched = watched_.find(watch);
+  if (watched == watched_.end()) return;
+  File& file = files_.at(watched->second);
+  const bool is_open = std::ranges::any_of(held_, [&file](const auto& entry) {
+    return entry.second.file == file.number && entry.second.opener.facts();
+  });
+  if (!is_open) letGo(file);
+}
+
+void JobFiles::letGo(File& file) {
+  file.let_go.request_stop();
+  file.let_go = {};
+  if (file.watch >= 0) {
+    inotify_rm_watch(notices_, file.watch);
+    watched_.erase(file.watch);
+    file.watch = -1;
   }
+  file.descriptor.reset();
+}
+
+bool JobFiles::mayFetch(const File& file) {
+  if (file.is_written || file.has_changed || file.direct > 0) return false;
   if (!file.storage) return true;
   if (file.storage->method() == Storage::Method::kNothing) return false;
-  return file.storage->isCoherent() || std::ranges::none_of(file.openers, [](const auto& entry) {
-           return mayWrite(entry.second.open_flags);
-         });
+  return file.storage->isCoherent() || file.writers == 0;
 }
 
-// An open of the file would break a lease for writing that one of the job's processes has
-// (fcntl(2)), and the signal that tells of it ends a program without a handler.
-bool JobFiles::hasLease(const File& file) {
-  return std::ranges::any_of(file.openers, [](const auto& entry) {
-    std::ifstream in(fmt::format("/proc/{}/fdinfo/{}", entry.second.pid, entry.first.second));
-    for (std::string line; std::getline(in, line);) {
-      if (line.starts_with("lock:") && line.find("LEASE") != std::string::npos) return true;
-    }
-    return false;
-  });
-}
-
-bool JobFiles::open(const LiveProcess& process, const FileKey& key, File& file) {
-  if (file.descriptor) return true;
-  const auto opener = std::ranges::find_if(
-      file.openers, [&process](const auto& entry) { return entry.first.first == process.token(); });
-  if (opener == file.openers.end()) return false;
-  const std::string path = fmt::format("/proc/{}/fd/{}", process.pid(), opener->first.second);
-  if (hasLease(file)) return false;
-  // What the number stands for by now may be anything: it is looked at before it is opened.
-  struct stat facts {};
-  const auto is_it = [&facts, &key] {
-    return S_ISREG(facts.st_mode) && facts.st_dev == key.device && facts.st_ino == key.inode;
-  };
-  if (stat(path.c_str(), &facts) != 0 || !is_it()) return false;
-  constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-  int fd = ::open(path.c_str(), kFlags | O_NOATIME);  // for the file's owner alone
-  if (fd < 0) fd = ::open(path.c_str(), kFlags);
-  auto descriptor = std::make_shared<const base::Descriptor>(fd);
-  if (fd < 0 || fstat(fd, &facts) != 0 || !is_it()) return false;
-  file.descriptor = std::move(descriptor);
-  file.bytes = facts.st_size;
-  auto& [storage, name] = storage_[key.device];
+// Whether the file can be fetched from: what is to be known of it is known then, and it is open
+// where it has to be.
+bool JobFiles::reach(const JobDescriptor& opener, File& file) {
+  if (file.descriptor || !file.asked.empty()) return true;
+  const auto facts = opener.facts();
+  if (!facts) return false;
+  file.bytes = facts->st_size;
+  auto& [storage, name] = storage_[opener.file.device];
   if (!storage) {
-    storage = std::make_shared<Storage>(fd, key.device);
+    storage = std::make_shared<Storage>(opener.path(), opener.file.device);
     std::error_code error;
-    name = base::mountOf(
-        std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", fd), error).parent_path());
+    name = base::mountOf(std::filesystem::read_symlink(opener.path(), error).parent_path());
   }
   file.storage = storage;
-  if (!storage->isCoherent() && !file.changed_ns) {
-    file.changed_ns = changeTimeOf(fd);
-    file.has_changed = !file.changed_ns || *file.changed_ns >= begin_ns_;
-    if (file.has_changed) ++changed_;
-  }
-  return true;
+  return mayFetch(file) && (storage->isCoherent() || keepOpen(opener, file));
 }
 
-bool JobFiles::fetch(const LiveProcess& process, const Request& request) {
-  const auto found = files_.find(request.file);
-  if (found == files_.end() || !mayFetch(found->second)) return true;
+bool JobFiles::keepOpen(const JobDescriptor& opener, File& file) {
+  auto descriptor = std::make_shared<const base::Descriptor>(opener.open());
+  if (!*descriptor) return false;
+  if (!file.changed_ns) {
+    file.changed_ns = changeTimeOf(descriptor->get());
+    file.has_changed = !file.changed_ns || *file.changed_ns >= begin_ns_;
+    if (file.has_changed) {
+      ++figures_.changed_files;
+      return false;
+    }
+  }
+  const std::string own = fmt::format("/proc/self/fd/{}", descriptor->get());
+  file.watch = inotify_add_watch(notices_, own.c_str(), IN_CLOSE);
+  if (file.watch >= 0) watched_[file.watch] = opener.file;
+  file.descriptor = std::move(descriptor);
+  // There is no notice of a close before that.
+  if (!opener.facts()) letGo(file);
+  return file.descriptor != nullptr;
+}
+
+bool JobFiles::fetch(const Request& request) {
+  const auto found = files_.find(request.opener.file);
+  if (found == files_.end()) return true;
   File& file = found->second;
-  FetchedRanges::Range range = file.ranges.missing(request.range);
+  if (!mayFetch(file)) {
+    if (file.descriptor) letGo(file);
+    return true;
+  }
+  ByteRange range = file.ranges.missing(request.range);
   if (range.isEmpty()) return true;
-  if (waiting_ + range.bytes() > budget_) return false;
+  if (waiting_ + range.bytes() > figures_.budget_bytes) return false;
   // What is sent together has one cause.
   if (!file.asked.empty() && file.asked_cause_ns != request.cause_ns) send(file);
-  // The storage is known when the file is open.
-  if (!open(process, request.file, file) || !mayFetch(file)) {
-    file.descriptor.reset();
-    return true;
-  }
+  if (!reach(request.opener, file)) return true;
   // What is expected behind the end of the file is nothing that could be wasted.
   range.end = std::min(range.end, file.bytes);
-  if (range.isEmpty()) {
-    if (file.storage->isCoherent() && file.asked.empty()) file.descriptor.reset();
-    return true;
-  }
-  if (file.asked.empty()) asked_.push_back(request.file);
-  file.asked.push_back({.offset = range.begin, .bytes = range.bytes()});
+  if (range.isEmpty()) return true;
+  if (file.asked.empty()) asked_.push_back(request.opener.file);
+  file.asked.push_back(range);
+  file.asked_opener = request.opener;
   file.asked_cause_ns = request.cause_ns;
   file.ranges.add(range, request.owner);
   waiting_ += range.bytes();
@@ -167,22 +194,22 @@ bool JobFiles::fetch(const LiveProcess& process, const Request& request) {
 
 void JobFiles::send(File& file) {
   file.used_ns = nowNs();
-  std::vector<PageFetcher::Range> ranges = std::exchange(file.asked, {});
-  if (!file.descriptor) {  // it was found since that nothing may be fetched
-    for (const PageFetcher::Range& range : ranges) cancel(file, range.offset);
-    return;
-  }
   PageFetcher::Request request{.file = file.number,
-                               .descriptor = file.descriptor,
+                               .opener = file.asked_opener,
+                               .kept = {},
+                               .let_go = file.let_go.get_token(),
                                .storage = file.storage,
-                               .ranges = ranges,
-                               .cause_ns = file.asked_cause_ns,
-                               .changed_ns = {}};
-  if (!file.storage->isCoherent()) request.changed_ns = file.changed_ns;
-  if (!fetcher_.add(std::move(request))) {
-    for (const PageFetcher::Range& range : ranges) cancel(file, range.offset);
+                               .ranges = std::exchange(file.asked, {}),
+                               .cause_ns = file.asked_cause_ns};
+  if (file.descriptor) {
+    request.kept = PageFetcher::KeptOpen{.descriptor = file.descriptor,
+                                         .changed_ns = *file.changed_ns};
   }
-  if (file.storage->isCoherent()) file.descriptor.reset();  // the request has it
+  const std::vector<ByteRange> ranges = request.ranges;
+  // It may have been found since that nothing is to be fetched.
+  const bool is_kept = file.descriptor || file.storage->isCoherent();
+  if (is_kept && mayFetch(file) && fetcher_.add(std::move(request))) return;
+  for (const ByteRange& range : ranges) cancel(file, range);
 }
 
 void JobFiles::sendAll() {
@@ -193,56 +220,43 @@ void JobFiles::sendAll() {
   asked_.clear();
 }
 
-void JobFiles::cancel(File& file, std::int64_t offset) {
+void JobFiles::cancel(File& file, ByteRange range) {
   const std::int64_t before = file.ranges.waitingBytes();
-  file.ranges.cancel(offset);
+  file.ranges.cancel(range.begin);
   waiting_ += file.ranges.waitingBytes() - before;
 }
 
 void JobFiles::take(const PageFetcher::Done& done) {
-  const auto number = by_number_.find(done.file);
-  if (number == by_number_.end()) return;
-  const auto found = files_.find(number->second);
-  if (found == files_.end()) return;
-  File& file = found->second;
-  if (done.came == PageFetcher::Came::kFetched) return;
-  cancel(file, done.range.offset);
+  const auto place = find(done.file);
+  if (place == files_.end() || done.came == PageFetcher::Came::kFetched) return;
+  File& file = place->second;
+  cancel(file, done.range);
   if (done.came != PageFetcher::Came::kHasChanged || file.has_changed) return;
   file.has_changed = true;
-  ++changed_;
+  ++figures_.changed_files;
   // What was fetched may be older than what is there now.
   if (file.descriptor) {
-    file.ranges.eachWaiting([fd = file.descriptor->get()](FetchedRanges::Range range) {
+    file.ranges.eachWaiting([fd = file.descriptor->get()](ByteRange range) {
       posix_fadvise(fd, range.begin, range.bytes(), POSIX_FADV_DONTNEED);
     });
   }
-  file.descriptor.reset();
+  letGo(file);
 }
 
 void JobFiles::closeUnused(std::int64_t now_ns) {
   for (auto& [key, file] : files_) {
-    if (file.descriptor && now_ns - file.used_ns > kKeptOpenNs) file.descriptor.reset();
+    if (file.descriptor && now_ns - file.used_ns > kKeptOpenNs) letGo(file);
   }
 }
 
 void JobFiles::finish() {
   while (!files_.empty()) closed(files_.begin());
-}
-
-std::int64_t JobFiles::sum(std::int64_t (FetchedRanges::*of)() const, std::int64_t ended) const {
-  for (const auto& [key, file] : files_) ended += (file.ranges.*of)();
-  return ended;
-}
-
-std::vector<std::string> JobFiles::leftAlone() const {
-  std::vector<std::string> all;
   for (const auto& [device, of] : storage_) {
     const std::string why = of.first->reason();
     if (why.empty()) continue;
-    all.push_back(
+    figures_.left_alone.push_back(
         fmt::format("nothing was fetched from {}, since {}", base::printable(of.second), why));
   }
-  return all;
 }
 
 }  // namespace omnio::prefetch

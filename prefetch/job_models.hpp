@@ -4,6 +4,10 @@
 // A process goes on with the models of its rank; of several processes of a rank, and of those
 // without one, with those of the same place in the order in which they came. A program that the
 // models are not of begins anew.
+//
+// Nothing here fails before finish(): where the earlier models cannot be read, or are of another
+// application, all begin anew, and trouble() says why. Memory: the models of processes that have
+// ended, at most 1 MiB each. Not for several threads at a time.
 #pragma once
 
 #include <filesystem>
@@ -23,7 +27,7 @@ namespace omnio::prefetch {
 
 class JobModels {
  public:
-  // `earlier` and `kept`: files, empty where none is wanted.
+  // `earlier` is read, `kept` written: files, empty where none is wanted.
   JobModels(const std::filesystem::path& earlier, std::filesystem::path kept);
 
   bool isWanted() const { return earlier_ != nullptr || !kept_.empty(); }
@@ -33,14 +37,15 @@ class JobModels {
     std::size_t index = 0;
     std::string program;  // its name, without folders
   };
-  // The next process that comes; `info`: its facts.
+  // Of the next process that comes; `info`: its facts. Each call is for another process.
   Place placeOf(const tracefile::ProcessInfo& info);
-  // What it goes on with, if anything.
+  // What it goes on with, if anything. Once for each place.
   std::optional<predict::RankModels::Process> begin(const Place& place);
   // What is known at its end.
   void end(const Place& place, predict::RankModels::Process known);
 
-  // Writes the file. Fails with a sentence that names it.
+  // Writes the file that is kept, if one is wanted, and takes the models for that. Fails where it
+  // cannot be written, with a sentence that names it; what was there before stays.
   base::Result<void> finish();
   // Why models were not gone on with; empty where they were, or none were given.
   std::string trouble() const;

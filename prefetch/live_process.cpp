@@ -45,7 +45,7 @@ void LiveProcess::renew() {
       std::vector<const tracefile::Process*>{&process_}, *paths, sessions_);
   maker_ = std::move(maker);
   paths_ = std::move(paths);
-  open_.clear();
+  openers_.clear();
 }
 
 void LiveProcess::renewAll() {
@@ -81,9 +81,9 @@ void LiveProcess::add(RingMemory ring) {
   logs_.push_back(std::make_unique<Log>(std::move(ring), process_, *paths_));
 }
 
-std::optional<LiveProcess::Open> LiveProcess::openFile(event::FileId file) const {
-  const auto found = open_.find(file);
-  return found == open_.end() ? std::nullopt : std::optional(found->second);
+const JobDescriptor* LiveProcess::openerOf(event::FileId file) const {
+  const auto found = openers_.find(file);
+  return found == openers_.end() ? nullptr : &found->second;
 }
 
 void LiveProcess::expect(std::uint32_t thread, std::int64_t end_ns, double until_ns,
@@ -129,12 +129,13 @@ void LiveProcess::take(Log& log, const std::function<void(const Seen&)>& take) {
   const event::Handle* const handle =
       operation->kind == predict::Kind::kOpen ? event.new_handle : event.handle;
   const wire::HandleDefinition& definition = handle->definition;
-  const FileKey key{.device = definition.device, .inode = definition.inode};
-  open_[operation->file] = {.file = key, .fd = definition.fd};
+  JobDescriptor& opener = openers_[operation->file];
+  opener = {.pid = pid(),
+            .fd = definition.fd,
+            .file = {.device = definition.device, .inode = definition.inode}};
   take({.thread = log.thread,
         .operation = *operation,
-        .file = key,
-        .fd = definition.fd,
+        .opener = opener,
         .open_flags = definition.open_flags});
 }
 

@@ -21,17 +21,11 @@
 #include "core/tracefile/process.hpp"
 #include "predict/operations/operation.hpp"
 #include "predict/operations/operation_maker.hpp"
+#include "prefetch/job_descriptor.hpp"
 #include "prefetch/live_clock.hpp"
 #include "prefetch/live_log.hpp"
 
 namespace omnio::prefetch {
-
-// A file, as the kernel tells it apart.
-struct FileKey {
-  std::uint64_t device = 0;
-  std::uint64_t inode = 0;
-  auto operator<=>(const FileKey&) const = default;
-};
 
 class LiveProcess {
  public:
@@ -47,12 +41,11 @@ class LiveProcess {
   // A ring of the process; one that it has already is left alone.
   void add(RingMemory ring);
 
-  // An operation, and the file that it is on: its descriptor then, and how it was opened.
+  // An operation, the descriptor that it was made by, and how that was opened.
   struct Seen {
     std::uint32_t thread = 0;
     const predict::Operation& operation;
-    FileKey file;
-    int fd = -1;
+    JobDescriptor opener;
     unsigned open_flags = 0;
   };
   // Has `take` see what was recorded since, in the order of time, as far as the threads' logs that
@@ -71,12 +64,9 @@ class LiveProcess {
   void finish();
 
   std::uint64_t lost() const;  // events that were overwritten before they were read
-  // What a descriptor of the file was last; nothing where the file is not known.
-  struct Open {
-    FileKey file;
-    int fd = -1;
-  };
-  std::optional<Open> openFile(event::FileId file) const;
+  // The descriptor by which the file was used last; nullptr where the file is not known. Valid until
+  // the next poll().
+  const JobDescriptor* openerOf(event::FileId file) const;
 
   // What the process tells of itself in its log, which is in that directory; nothing where it is
   // not there.
@@ -113,7 +103,7 @@ class LiveProcess {
   std::unique_ptr<predict::OperationMaker> maker_;
   std::uint64_t sessions_ = 0;
   std::vector<std::unique_ptr<Log>> logs_;
-  std::unordered_map<event::FileId, Open> open_;
+  std::unordered_map<event::FileId, JobDescriptor> openers_;
   std::int64_t due_ns_ = 0;
 };
 

@@ -1,4 +1,5 @@
-// What a helper is told while it runs, by datagrams to its socket.
+// What a helper is told while it runs, by datagrams of one byte to its abstract socket, whose name
+// the kernel takes back at its end.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +15,17 @@ enum class Order : char {
   kEnd = 'e',
 };
 
-// Sends an order to the helper of a run of this user on this node. False where there is none.
+// Sends an order to the helper of a run of this user in this network namespace, without waiting.
+// False where there is none; one with too many orders before it counts as there.
 bool send(const wire::RunId& run, Order order);
-// To all helpers of this user on this node; returns how many there are.
+// To all helpers of this user there; returns how many took it. 0 also where /proc/net/unix cannot be
+// read.
 std::size_t sendToAll(Order order);
 // Once, on the helper's socket: any user of the node may send to it, and the kernel is to say which
-// one has.
+// one has. False where it does not: then receive() takes no order.
 bool acceptOrders(int socket);
-// The next order of this user, or of root; nothing where there is none.
+// The next order of this user, or of root, without waiting; others are dropped. Nothing where there
+// is none.
 std::optional<Order> receive(int socket);
 
 }  // namespace omnio::prefetch

@@ -59,30 +59,35 @@ std::vector<PageFetcher::Done> PageFetcher::takeDone() {
   return std::exchange(done_, {});
 }
 
-PageFetcher::Came PageFetcher::fetch(const Request& request, Range range, std::int64_t& delay_ns) {
-  const int fd = request.descriptor->get();
-  if (const auto found = cachedPages(fd, range.offset, range.bytes);
-      found && found->cached >= pagesOf(range.offset, range.bytes)) {
+PageFetcher::Came PageFetcher::fetch(const Request& request, int fd, ByteRange range,
+                                     std::int64_t& delay_ns) {
+  if (range.isEmpty()) return Came::kNothing;
+  if (const auto found = cachedPages(fd, range); found && *found >= pagesOf(range)) {
     return Came::kWasThere;
   }
   delay_ns = nowNs() - request.cause_ns;
-  return request.storage->fetch(fd, range.offset, range.bytes) ? Came::kFetched : Came::kNothing;
+  return request.storage->fetch(fd, range, request.let_go) ? Came::kFetched : Came::kNothing;
 }
 
 std::vector<PageFetcher::Done> PageFetcher::perform(const Request& request) {
-  const int fd = request.descriptor->get();
+  std::shared_ptr<const base::Descriptor> file;
+  if (request.kept) {
+    file = request.kept->descriptor.lock();
+  } else if (!request.let_go.stop_requested()) {
+    file = std::make_shared<const base::Descriptor>(request.opener.open());
+  }
   struct stat facts {};
-  if (fstat(fd, &facts) != 0) facts.st_size = 0;
-  const bool has_changed = request.changed_ns && changeTimeOf(fd) != request.changed_ns;
+  if (!file || fstat(file->get(), &facts) != 0) facts.st_size = 0;
+  const bool has_changed =
+      file && request.kept && changeTimeOf(file->get()) != request.kept->changed_ns;
   std::vector<Done> all;
-  for (const Range& range : request.ranges) {
+  for (const ByteRange& range : request.ranges) {
     Done done{.file = request.file, .range = range, .came = Came::kNothing, .delay_ns = 0};
-    const std::int64_t left = facts.st_size - range.offset;
     if (has_changed) {
       done.came = Came::kHasChanged;
-    } else if (left > 0) {
-      done.came = fetch(request, {.offset = range.offset, .bytes = std::min(range.bytes, left)},
-                        done.delay_ns);
+    } else if (!request.let_go.stop_requested()) {
+      const ByteRange there{.begin = range.begin, .end = std::min(range.end, facts.st_size)};
+      done.came = fetch(request, file ? file->get() : -1, there, done.delay_ns);
     }
     all.push_back(done);
   }
@@ -102,7 +107,6 @@ void PageFetcher::work() {
       waiting_.pop_front();
     }
     const std::vector<Done> done = perform(request);
-    request = {};  // a descriptor may be closed by that
     const std::lock_guard lock(mutex_);
     done_.insert(done_.end(), done.begin(), done.end());
   }

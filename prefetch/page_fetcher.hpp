@@ -2,6 +2,10 @@
 //
 // Requests are made in the order in which they were handed in, several at a time. What came of them
 // is picked up by takeDone(). Memory: the requests that wait, at most kMostWaiting.
+//
+// No request that waits has a file open: it is opened for the time of the request, or is the one
+// that the caller keeps. When the caller lets go of it, requests that wait come to nothing, and one
+// that is under way ends with the call that it is in.
 #pragma once
 
 #include <condition_variable>
@@ -11,10 +15,12 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
 #include "core/base/file.hpp"
+#include "prefetch/job_descriptor.hpp"
 #include "prefetch/storage.hpp"
 
 namespace omnio::prefetch {
@@ -24,29 +30,30 @@ class PageFetcher {
   static constexpr std::size_t kMostWaiting = 256;
   static constexpr std::size_t kThreads = 8;
 
-  struct Range {
-    std::int64_t offset = 0;
-    std::int64_t bytes = 0;
+  // Of storage whose nodes' caches do not agree.
+  struct KeptOpen {
+    std::weak_ptr<const base::Descriptor> descriptor;
+    std::int64_t changed_ns = 0;  // the file's change time has to be this still
   };
   // Ranges of one file.
   struct Request {
     std::uint64_t file = 0;  // the caller's number
-    std::shared_ptr<const base::Descriptor> descriptor;
+    JobDescriptor opener;
+    std::optional<KeptOpen> kept;  // in place of an open of its own
+    std::stop_token let_go;
     std::shared_ptr<Storage> storage;
-    std::vector<Range> ranges;
+    std::vector<ByteRange> ranges;
     std::int64_t cause_ns = 0;  // CLOCK_MONOTONIC: the end of the call that it follows from
-    // Of storage whose nodes' caches do not agree: the file's change time has to be this still.
-    std::optional<std::int64_t> changed_ns;
   };
   enum class Came : std::uint8_t {
     kFetched,
     kWasThere,   // all of it
-    kNothing,    // the storage is left alone, or the file has no bytes there
+    kNothing,    // the storage is left alone, or the file has no bytes there, or was let go
     kHasChanged  // the file, by another node
   };
   struct Done {  // of one range
     std::uint64_t file = 0;
-    Range range;
+    ByteRange range;
     Came came = Came::kNothing;
     std::int64_t delay_ns = 0;  // from the cause to the request
   };
@@ -65,7 +72,7 @@ class PageFetcher {
   void work();
   bool makeThread();
   static std::vector<Done> perform(const Request& request);
-  static Came fetch(const Request& request, Range range, std::int64_t& delay_ns);
+  static Came fetch(const Request& request, int fd, ByteRange range, std::int64_t& delay_ns);
 
   std::mutex mutex_;
   std::condition_variable has_work_;

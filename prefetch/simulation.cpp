@@ -1,7 +1,6 @@
 #include "prefetch/simulation.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <deque>
 #include <limits>
 #include <map>
@@ -17,6 +16,7 @@
 #include "predict/operations/earlier_run.hpp"
 #include "predict/operations/operation_reader.hpp"
 #include "prefetch/fetched_ranges.hpp"
+#include "prefetch/figures.hpp"
 #include "prefetch/planner.hpp"
 
 namespace omnio::prefetch {
@@ -25,7 +25,6 @@ namespace {
 using predict::Kind;
 using predict::Operation;
 using predict::Processes;
-using Range = FetchedRanges::Range;
 using Owner = FetchedRanges::Owner;
 using Times = std::array<double, kClocks>;  // ns after the first operation of the trace
 
@@ -67,6 +66,10 @@ class RankRun {
   const predict::OperationReader& reader() const { return reader_; }
   std::size_t process() const { return reader_.processOf(reader_.log()); }
   std::uint32_t thread() const { return reader_.threadOf(reader_.log()); }
+  // Before the first operation.
+  void goOnWith(std::size_t process, const predict::FileSlots::Kept& slots) {
+    reader_.goOnWith(process, slots);
+  }
   std::string_view path(event::FileId file) const { return paths_.path(file); }
 
   // Nothing before the first operation of a process. A thread that begins goes on where its process
@@ -111,7 +114,7 @@ class Survey {
       reading_ns_ += durationOf(*operation);
       if (!operation->has_offset || operation->bytes <= 0) continue;
       std::int64_t& end = ends[std::uint64_t{run.reader().log()} << 32 | operation->slot];
-      Class& of = classes_[classOf(operation->bytes)];
+      Class& of = classes_[sizeClassOf(operation->bytes)];
       if (operation->offset != end) of.add({durationOf(*operation), 1});
       end = operation->offset + operation->bytes;
     }
@@ -123,7 +126,7 @@ class Survey {
     undecodable += other.undecodable;
     computing_ns_ += other.computing_ns_;
     reading_ns_ += other.reading_ns_;
-    for (std::size_t i = 0; i < kClasses; ++i) classes_[i].add(other.classes_[i]);
+    for (std::size_t i = 0; i < kSizeClasses; ++i) classes_[i].add(other.classes_[i]);
   }
 
   // How many times as long computing takes, clock by clock.
@@ -136,10 +139,10 @@ class Survey {
   }
   // How long a request takes: by reads of the nearest size, where there are none of its own.
   double requestNs(std::int64_t bytes) const {
-    const std::size_t own = classOf(bytes);
-    for (std::size_t distance = 0; distance < kClasses; ++distance) {
+    const std::size_t own = sizeClassOf(bytes);
+    for (std::size_t distance = 0; distance < kSizeClasses; ++distance) {
       for (const std::size_t i : {own + distance, own - distance}) {
-        if (i < kClasses && classes_[i].count > 0) return classes_[i].sum_ns / classes_[i].count;
+        if (i < kSizeClasses && classes_[i].count > 0) return classes_[i].sum_ns / classes_[i].count;
       }
     }
     return 0;
@@ -150,7 +153,6 @@ class Survey {
   std::uint64_t undecodable = 0;
 
  private:
-  static constexpr std::size_t kClasses = 64;  // by the size's highest bit
   struct Class {
     double sum_ns = 0;
     double count = 0;
@@ -159,11 +161,8 @@ class Survey {
       count += other.count;
     }
   };
-  static std::size_t classOf(std::int64_t bytes) {
-    return static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(bytes)) - 1);
-  }
 
-  std::array<Class, kClasses> classes_{};
+  std::array<Class, kSizeClasses> classes_{};
   double computing_ns_ = 0;
   double reading_ns_ = 0;
 };
@@ -174,16 +173,16 @@ struct File {
   static constexpr std::size_t kMostUsed = 256;
 
   FetchedRanges ranges;
-  std::deque<std::pair<Range, Owner>> used;
+  std::deque<std::pair<ByteRange, Owner>> used;
   std::int64_t opens = 0;
   bool is_left_alone = false;
 
   // The requests that have bytes of the range. False where some bytes were not asked for.
   template <typename See>
-  bool eachRequest(Range range, See see) {
+  bool eachRequest(ByteRange range, See see) {
     if (range.isEmpty()) return false;
     if (ranges.missing(range).isEmpty()) {
-      ranges.eachOver(range, [&](Range request, const Owner& owner) {
+      ranges.eachOver(range, [&](ByteRange request, const Owner& owner) {
         see(request, owner);
         used.emplace_back(request, owner);
         if (used.size() > kMostUsed) used.pop_front();
@@ -207,6 +206,16 @@ class NodeRun {
       : survey_(survey), factors_(survey.factors()), delay_ns_(static_cast<double>(delay_ns)) {
     for (const std::size_t i : group) {
       ranks_.push_back(std::make_unique<Rank>(ranks[i], ranks_.size()));
+    }
+  }
+
+  void goOnWith(std::size_t index, predict::RankModels& earlier) {
+    Rank& rank = *ranks_[index];
+    const std::size_t count = std::min(rank.planners.size(), earlier.processes.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      predict::RankModels::Process& process = earlier.processes[i];
+      rank.run.goOnWith(i, process.slots);
+      rank.planners[i].goOnWith(std::move(process.models), std::move(process.threads));
     }
   }
 
@@ -307,8 +316,8 @@ Times NodeRun::durations(Rank& rank, File& file, const Times& begin_ns) {
   Times made_ns;
   made_ns.fill(-std::numeric_limits<double>::infinity());
   Times there_ns = made_ns;
-  const Range range{.begin = operation.offset, .end = operation.offset + operation.bytes};
-  const bool is_asked = file.eachRequest(range, [&](Range request, const Owner& owner) {
+  const ByteRange range{.begin = operation.offset, .end = operation.offset + operation.bytes};
+  const bool is_asked = file.eachRequest(range, [&](ByteRange request, const Owner& owner) {
     const double request_ns = survey_.requestNs(request.bytes());
     for (std::size_t i = 0; i < kClocks; ++i) {
       made_ns[i] = std::max(made_ns[i], (*owner.made_ns)[i]);
@@ -335,9 +344,9 @@ void NodeRun::request(Rank& rank, const Times& end_ns) {
     const auto found = files_.find(rank.run.path(wanted.file));
     if (found == files_.end() || found->second.is_left_alone) continue;
     File& file = found->second;
-    const Range all{.begin = wanted.offset, .end = wanted.offset + wanted.bytes};
-    const Range range = file.ranges.missing(all);
-    if (range.isEmpty() || file.eachRequest(range, [](Range, const Owner&) {})) continue;
+    const ByteRange all{.begin = wanted.offset, .end = wanted.offset + wanted.bytes};
+    const ByteRange range = file.ranges.missing(all);
+    if (range.isEmpty() || file.eachRequest(range, [](ByteRange, const Owner&) {})) continue;
     file.ranges.add(
         range,
         {.process = rank.number << 32 | process, .stream = wanted.stream, .made_ns = made_ns});
@@ -367,16 +376,21 @@ void Gain::add(const Gain& other) {
 }
 
 base::Result<Simulation> simulate(const tracefile::Trace& trace, std::optional<int> rank,
-                                  std::int64_t delay_ns) {
+                                  std::int64_t delay_ns, const predict::EarlierRun* earlier) {
   const auto processes = trace.processesOf(rank);
   if (!processes) return processes.failure();
+  if (const auto same = predict::checkApplication(trace, earlier); !same) return same.failure();
   Simulation simulation{.trace = trace.directory().native(),
                         .wholeness = tracefile::assess(trace),
                         .delay_ns = delay_ns,
                         .ranks = {},
                         .total = {}};
   std::vector<Processes> ranks;
-  for (auto& [key, one] : predict::byRank(trace, *processes)) ranks.push_back(std::move(one));
+  std::vector<predict::RankKey> keys;
+  for (auto& [key, one] : predict::byRank(trace, *processes)) {
+    keys.push_back(key);
+    ranks.push_back(std::move(one));
+  }
   const base::ProgressStage stage("simulating", "events", 2 * tracefile::storedEvents(*processes));
   Survey survey;
 #pragma omp parallel for schedule(dynamic)
@@ -392,14 +406,22 @@ base::Result<Simulation> simulate(const tracefile::Trace& trace, std::optional<i
                          "{}: no call reads a regular file: there is nothing to prefetch",
                          base::printable(simulation.trace));
   }
+  std::optional<base::Failure> unread;
   std::vector<Gain> gains(ranks.size());
   const std::vector<std::vector<std::size_t>> groups = groupsOf(ranks);
 #pragma omp parallel for schedule(dynamic)
   for (std::size_t i = 0; i < groups.size(); ++i) {
     NodeRun run(ranks, groups[i], survey, delay_ns);
+    for (std::size_t k = 0; k < groups[i].size(); ++k) {
+      const auto learnt = predict::modelsFor(earlier, keys[groups[i][k]]);
+      if (learnt && *learnt) run.goOnWith(k, **learnt);
+#pragma omp critical(omnio_prefetch_simulation)
+      if (!learnt) unread = learnt.failure();
+    }
     run.simulate();
     for (std::size_t k = 0; k < groups[i].size(); ++k) gains[groups[i][k]] = run.gainOf(k);
   }
+  if (unread) return *unread;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     if (gains[i].operations == 0) continue;
     const std::optional<int> number = trace.rankOf(*ranks[i].front());

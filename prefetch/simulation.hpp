@@ -27,6 +27,7 @@
 #include "core/base/result.hpp"
 #include "core/tracefile/completeness.hpp"
 #include "core/tracefile/trace.hpp"
+#include "predict/operations/rank_models.hpp"
 
 namespace omnio::prefetch {
 
@@ -77,9 +78,12 @@ struct Simulation {
   Gain total;
 };
 
-// Of one rank, or of all. Fails where the rank does not exist, and where nothing is read.
+// Of one rank, or of all. Models go on with what they learnt in an earlier run, unless that is
+// nullptr. Fails where the rank does not exist, where nothing is read, and where the earlier run is
+// another application's.
 base::Result<Simulation> simulate(const tracefile::Trace& trace, std::optional<int> rank,
-                                  std::int64_t delay_ns);
+                                  std::int64_t delay_ns,
+                                  const predict::EarlierRun* earlier = nullptr);
 
 // Tables for people.
 std::string textOf(const Simulation& simulation);

@@ -51,12 +51,12 @@ constexpr std::array kMemory = {static_cast<long>(TMPFS_MAGIC), static_cast<long
 
 // As long as a slow device may take for what it was asked; nobody waits for it but a thread of the
 // helper, and other requests are made meanwhile.
-bool comes(int fd, std::int64_t offset, std::int64_t bytes) {
+bool comes(int fd, ByteRange range, const std::stop_token& stop) {
   constexpr int kTries = 1000;
   constexpr useconds_t kPauseUs = 1000;
-  for (int i = 0; i < kTries; ++i) {
-    const auto found = cachedPages(fd, offset, bytes);
-    if (!found || found->cached >= pagesOf(offset, bytes)) return true;
+  for (int i = 0; i < kTries && !stop.stop_requested(); ++i) {
+    const auto found = cachedPages(fd, range);
+    if (!found || *found >= pagesOf(range)) return true;
     usleep(kPauseUs);
   }
   return false;
@@ -64,22 +64,22 @@ bool comes(int fd, std::int64_t offset, std::int64_t bytes) {
 
 }  // namespace
 
-std::optional<CachedPages> cachedPages(int fd, std::int64_t offset, std::int64_t bytes) {
-  const CachestatRange range{.offset = static_cast<std::uint64_t>(offset),
-                             .bytes = static_cast<std::uint64_t>(bytes)};
+std::optional<std::uint64_t> cachedPages(int fd, ByteRange range) {
+  const CachestatRange asked{.offset = static_cast<std::uint64_t>(range.begin),
+                             .bytes = static_cast<std::uint64_t>(range.bytes())};
   Cachestat found{};
-  if (syscall(kCachestat, fd, &range, &found, 0) != 0) return {};
-  return CachedPages{.cached = found.cached, .recently_evicted = found.recently_evicted};
+  if (syscall(kCachestat, fd, &asked, &found, 0) != 0) return {};
+  return found.cached;
 }
 
-std::uint64_t pagesOf(std::int64_t offset, std::int64_t bytes) {
+std::uint64_t pagesOf(ByteRange range) {
   static const long page = sysconf(_SC_PAGESIZE);
-  return static_cast<std::uint64_t>((offset + bytes + page - 1) / page - offset / page);
+  return static_cast<std::uint64_t>((range.end + page - 1) / page - range.begin / page);
 }
 
-Storage::Storage(int fd, std::uint64_t device) {
+Storage::Storage(const std::string& path, std::uint64_t device) {
   struct statfs facts {};
-  if (fstatfs(fd, &facts) != 0) return;
+  if (statfs(path.c_str(), &facts) != 0) return;
   const auto type = static_cast<long>(facts.f_type);
   const auto is_one_of = [type](const auto& types) {
     return std::ranges::find(types, type) != types.end();
@@ -111,36 +111,49 @@ std::string Storage::reason() const {
   return {};
 }
 
-bool Storage::ask(int fd, std::int64_t offset, std::int64_t bytes) const {
-  for (std::int64_t done = 0; done < bytes; done += window_bytes_) {
-    const auto piece = static_cast<std::size_t>(std::min(window_bytes_, bytes - done));
-    if (::readahead(fd, offset + done, piece) != 0) return false;
+bool Storage::ask(int fd, ByteRange range, const std::stop_token& stop) const {
+  for (; !range.isEmpty() && !stop.stop_requested(); range.begin += window_bytes_) {
+    const auto piece = static_cast<std::size_t>(std::min(window_bytes_, range.bytes()));
+    if (::readahead(fd, range.begin, piece) != 0) return false;
   }
-  return true;
+  return range.isEmpty();
 }
 
-bool Storage::readThrough(int fd, std::int64_t offset, std::int64_t bytes) {
+bool Storage::readThrough(int fd, ByteRange range, const std::stop_token& stop) {
   constexpr std::int64_t kPiece = 1 << 20;
   thread_local const auto buffer = std::make_unique_for_overwrite<char[]>(kPiece);
-  while (bytes > 0) {
-    const auto piece = static_cast<std::size_t>(std::min(bytes, kPiece));
-    const ssize_t got = pread(fd, buffer.get(), piece, offset);
+  while (!range.isEmpty() && !stop.stop_requested()) {
+    const auto piece = static_cast<std::size_t>(std::min(range.bytes(), kPiece));
+    const ssize_t got = pread(fd, buffer.get(), piece, range.begin);
     if (got <= 0) return got == 0;
-    offset += got;
-    bytes -= got;
+    range.begin += got;
   }
-  return true;
+  return range.isEmpty();
 }
 
-bool Storage::tryOut(int fd, std::int64_t offset, std::int64_t bytes) {
-  const bool is_asked = ask(fd, offset, bytes);
+// Not with FOPEN_DIRECT_IO of FUSE, with which readahead fills the page cache all the same.
+bool Storage::readsKeepPages(int fd, ByteRange range, const std::stop_token& stop) {
+  range.end = std::min(range.end, range.begin + 1);
+  if (!readThrough(fd, range, stop)) return false;
+  const auto kept = cachedPages(fd, range);
+  return !kept || *kept > 0;
+}
+
+bool Storage::tryOut(int fd, ByteRange range, const std::stop_token& stop) {
   Method found = Method::kReadahead;
-  if (!is_asked || !comes(fd, offset, bytes)) {
+  const bool keeps_pages = readsKeepPages(fd, range, stop);
+  bool has_come = keeps_pages && ask(fd, range, stop) && comes(fd, range, stop);
+  if (keeps_pages && !has_come) {
     found = Method::kRead;
-    if (!readThrough(fd, offset, bytes) || !comes(fd, offset, bytes)) {
-      leaveAlone(Reason::kNoPages);
-      return false;
-    }
+    has_come = readThrough(fd, range, stop) && comes(fd, range, stop);
+  }
+  if (!has_come && stop.stop_requested()) {
+    is_trying_.clear();
+    return false;
+  }
+  if (!has_come) {
+    leaveAlone(Reason::kNoPages);
+    return false;
   }
   if (!is_coherent_) {
     // The application's own opens, and those here, must not take away what is there.
@@ -148,8 +161,8 @@ bool Storage::tryOut(int fd, std::int64_t offset, std::int64_t bytes) {
       const base::Descriptor again(
           ::open(fmt::format("/proc/self/fd/{}", fd).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     }
-    const auto left = cachedPages(fd, offset, bytes);
-    if (left && left->cached < pagesOf(offset, bytes)) {
+    const auto left = cachedPages(fd, range);
+    if (left && *left < pagesOf(range)) {
       leaveAlone(Reason::kOpensDrop);
       return false;
     }
@@ -158,19 +171,19 @@ bool Storage::tryOut(int fd, std::int64_t offset, std::int64_t bytes) {
   return true;
 }
 
-bool Storage::fetch(int fd, std::int64_t offset, std::int64_t bytes) {
+bool Storage::fetch(int fd, ByteRange range, const std::stop_token& stop) {
   switch (method()) {
     case Method::kNothing:
       return false;
     case Method::kRead:
-      return readThrough(fd, offset, bytes);
+      return readThrough(fd, range, stop);
     case Method::kReadahead:
-      return ask(fd, offset, bytes);
+      return ask(fd, range, stop);
     case Method::kUntried:
       break;
   }
-  if (is_trying_.test_and_set()) return ask(fd, offset, bytes);
-  return tryOut(fd, offset, bytes);
+  if (is_trying_.test_and_set()) return ask(fd, range, stop);
+  return tryOut(fd, range, stop);
 }
 
 }  // namespace omnio::prefetch

@@ -14,20 +14,25 @@
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <stop_token>
 #include <string>
 
 namespace omnio::prefetch {
 
-// Pages of a file in the page cache.
-struct CachedPages {
-  std::uint64_t cached = 0;
-  std::uint64_t recently_evicted = 0;
+// Bytes of a file.
+struct ByteRange {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;  // one past the last
+  std::int64_t bytes() const { return end - begin; }
+  bool isEmpty() const { return end <= begin; }
 };
-// Nothing where the kernel does not tell: before Linux 6.5, or of another's file.
-std::optional<CachedPages> cachedPages(int fd, std::int64_t offset, std::int64_t bytes);
+
+// How many of its pages are in the page cache. Nothing where the kernel does not tell: before Linux
+// 6.5, or of another's file.
+std::optional<std::uint64_t> cachedPages(int fd, ByteRange range);
 
 // How many pages these bytes lie in.
-std::uint64_t pagesOf(std::int64_t offset, std::int64_t bytes);
+std::uint64_t pagesOf(ByteRange range);
 
 class Storage {
  public:
@@ -38,23 +43,25 @@ class Storage {
     kNothing,  // it is left alone
   };
 
-  // Of the file system that the open file is on; `device` as stat has it.
-  Storage(int fd, std::uint64_t device);
+  // Of the file system that the file of that name is on; `device` as stat has it.
+  Storage(const std::string& path, std::uint64_t device);
 
   bool isCoherent() const { return is_coherent_; }
   Method method() const { return method_.load(std::memory_order_acquire); }
   // In words, for the summary: why it is left alone; empty where it is not.
   std::string reason() const;
 
-  // Fetches the bytes of an open file; from any thread. False where nothing is to be had here.
-  bool fetch(int fd, std::int64_t offset, std::int64_t bytes);
+  // Fetches the bytes of an open file; from any thread. False where nothing is to be had here, and
+  // where it was stopped: the file is wanted no more.
+  bool fetch(int fd, ByteRange range, const std::stop_token& stop);
 
  private:
   enum class Reason : std::uint8_t { kNone, kMemory, kNoPages, kOpensDrop };
 
-  bool ask(int fd, std::int64_t offset, std::int64_t bytes) const;
-  static bool readThrough(int fd, std::int64_t offset, std::int64_t bytes);
-  bool tryOut(int fd, std::int64_t offset, std::int64_t bytes);
+  bool ask(int fd, ByteRange range, const std::stop_token& stop) const;
+  static bool readThrough(int fd, ByteRange range, const std::stop_token& stop);
+  static bool readsKeepPages(int fd, ByteRange range, const std::stop_token& stop);
+  bool tryOut(int fd, ByteRange range, const std::stop_token& stop);
   void leaveAlone(Reason reason);
 
   bool is_coherent_ = false;

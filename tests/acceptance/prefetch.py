@@ -8,9 +8,7 @@ What depends on the helper being in time is waited for, or is only compared with
 """
 
 import contextlib
-import ctypes
 import json
-import mmap
 import os
 import shlex
 import shutil
@@ -19,20 +17,13 @@ import time
 
 from omnio_testing import (emptied, environment, omnio, preloadLibrary, program, run, runCases, stats, takesAll,
                            until)
-from prefetch_testing import (BLOCK, FILE_BYTES, STRIDE, checksumOf, ended, forget, helperOf, helpers,
-                              leavesNothing, localDisk, makeFile, needOwnMemory, prefetched, reader, started, words)
+from prefetch_testing import (BLOCK, FILE_BYTES, PAGE, STRIDE, Cached, OnDemand, checksumOf, ended, forget, helperOf,
+                              helpers, leavesNothing, localDisk, makeFile, needOwnMemory, prefetched, python,
+                              readInTime, reader, started, words)
 from run_account import NOBODY, asUser, canBeRunBy
 from slow_storage import SlowStorage, whyNotSlow
 
-PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "programs")
 READ_US = 500
-PAGE = os.sysconf("SC_PAGESIZE")
-# For a block that does not come: it is read all the same, and counted.
-BLOCK_PATIENCE_S = 20
-
-
-def python(script, *arguments, by=sys.executable):
-    return [by, os.path.join(PROGRAMS, script), *map(str, arguments)]
 
 
 @contextlib.contextmanager
@@ -43,88 +34,7 @@ def slowStorage(work, **more):
         yield slow
 
 
-class Cached:
-    """Which bytes of a file are in the page cache, as a mapping of it tells."""
-
-    def __init__(self, path):
-        with open(path, "r+b") as file:
-            self.map = mmap.mmap(file.fileno(), 0)
-        begin = ctypes.c_char.from_buffer(self.map)
-        self.address = ctypes.addressof(begin)
-        del begin  # or the mapping could not be closed
-        self.mincore = ctypes.CDLL(None, use_errno=True).mincore
-
-    def pages(self, begin, size):
-        pages = -(-size // PAGE)
-        found = (ctypes.c_ubyte * pages)()
-        if self.mincore(ctypes.c_void_p(self.address + begin), ctypes.c_size_t(size), found) != 0:
-            raise OSError(ctypes.get_errno(), "mincore")
-        return sum(one & 1 for one in found)
-
-    def has(self, begin, size=BLOCK):
-        return self.pages(begin, size) == -(-size // PAGE)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.map.close()  # else it could not be unmounted
-
-
-class OnDemand:
-    """A reader that reads when it is told to."""
-
-    def __init__(self, path, around):
-        self.process = started([*around, *python("blocks_on_demand.py", path, BLOCK)])
-        self.process.stdout.readline()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.communicate()
-
-    def read(self, offset):
-        self.process.stdin.write(b"%d\n" % offset)
-        self.process.stdin.flush()
-        return int(self.process.stdout.readline())
-
-    def end(self):
-        return ended(self.process)
-
-
 # What is fetched.
-
-def readInTime(checks, what, work, path):
-    """Each block is read when it was fetched, from the first one on that was: a busy machine changes
-    nothing."""
-    count, first = 300, 40
-    size = count * STRIDE + BLOCK
-    makeFile(path, size)
-    forget(path)
-    said = os.path.join(work, "said.json")
-    late = 0
-    with Cached(path) as cached, OnDemand(path, words("-q", "--json", said)) as on_demand:
-        for number in range(1, count + 1):
-            deadline = time.monotonic() + BLOCK_PATIENCE_S
-            while number > first and not cached.has(number * STRIDE) and time.monotonic() < deadline:
-                time.sleep(0.0005)
-            late += number > first and not cached.has(number * STRIDE)
-            on_demand.read(number * STRIDE)
-        checks.equal(on_demand.end(), (0, b"", b""), f"{what}: status, output")
-    with open(said, encoding="utf-8") as file:
-        counts = json.load(file)
-    wanted = (count - first) * BLOCK
-    checks.equal(late, 0, f"{what}: blocks that never came")
-    checks.that(counts["used_bytes"] >= 0.9 * wanted, f"{what}: of {wanted} bytes used: {counts}")
-    checks.that(counts["wasted_bytes"] <= 0.05 * wanted, f"{what}: wasted: {counts}")
-    checks.equal(counts["prefetched_bytes"], counts["used_bytes"] + counts["wasted_bytes"],
-                 f"{what}: used or wasted")
-    checks.equal((counts["processes"], counts["events_lost"], counts["left_alone"]), (1, 0, []), f"{what}: rest")
-    print(f"{what}: {counts['text']}")
-
 
 def wanted(checks, work):
     if why := whyNotSlow():
@@ -302,6 +212,43 @@ def unmounted(checks, work):
             checks.equal(len(helpers()), 1, f"{name}: helpers")
             checks.equal(ended(process, b"\n"), (0, b"", b""), f"{name}: the rest of the run")
     leavesNothing(checks, "unmounted")
+
+
+def openFiles(pid):
+    found = set()
+    for name in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):  # it was closed just now
+            found.add(os.readlink(f"/proc/{pid}/fd/{name}"))
+    return found
+
+
+def letGo(checks, work):
+    """A file on a local disk is open in the helper for the time of a request alone; on other storage until
+    the reader has closed it, though no event tells of that, and though storage does not answer."""
+    with localDisk(work) as local:
+        path = makeFile(os.path.join(local, "data"))
+        forget(path)
+        with Cached(path) as cached, OnDemand(path, words("-q")) as on_demand:
+            readAhead(cached, on_demand, range(1, 41))
+            until(lambda: path not in openFiles(helperOf()), "local disk: the helper has closed the file")
+            checks.equal(on_demand.end(), (0, b"", b""), "local disk: status, output")
+    with slowStorage(work, control=True) as slow:
+        path = makeFile(os.path.join(slow.path, "data"))
+        forget(path)
+        numbers = iter(range(1, FILE_BYTES // STRIDE))
+        with OnDemand(path, words("-q")) as on_demand:
+            def isOpen():
+                on_demand.read(next(numbers) * STRIDE)
+                return path in openFiles(helperOf())
+            until(isOpen, "slow storage: the helper has the file open")
+            slow.hold("read")
+            checks.equal(on_demand.tell("close"), 0, "slow storage: it is closed")
+            until(lambda: path not in openFiles(helperOf()), "slow storage: the helper has closed the file")
+            slow.go()
+            until(lambda: run(["umount", slow.path]).status == 0, "slow storage: it can be unmounted")
+            slow.stop()
+            checks.equal(on_demand.end(), (0, b"", b""), "slow storage: status, output")
+    leavesNothing(checks, "let go")
 
 
 # Orders, budget, output.
@@ -534,7 +481,7 @@ def users(checks, work):
 
 def main():
     needOwnMemory()
-    runCases(wanted, sameBytes, notWanted, staleBlocks, sideEffects, unmounted, orders, budget, output, badInput,
+    runCases(wanted, sameBytes, notWanted, staleBlocks, sideEffects, unmounted, letGo, orders, budget, output, badInput,
              users, needs_mpi=False)
 
 

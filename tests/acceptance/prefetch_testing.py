@@ -5,10 +5,13 @@ import contextlib
 import ctypes
 import fcntl
 import json
+import mmap
 import os
 import socket
 import struct
 import subprocess
+import sys
+import time
 
 import devices
 from omnio_testing import (PATIENCE_S, endingSignalsHeld, environment, omnio, program, quietDeath, run, skipTest,
@@ -18,6 +21,10 @@ from run_account import RINGS, inOwnMemory
 BLOCK = 64 << 10
 STRIDE = 128 << 10
 FILE_BYTES = 64 << 20
+PAGE = os.sysconf("SC_PAGESIZE")
+PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "programs")
+# For a block that does not come: it is read all the same, and counted.
+BLOCK_PATIENCE_S = 20
 
 
 CLONE_NEWNET = 0x40000000
@@ -129,6 +136,94 @@ def forget(path):
     os.fsync(fd)
     os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
     os.close(fd)
+
+
+def python(script, *arguments, by=sys.executable):
+    return [by, os.path.join(PROGRAMS, script), *map(str, arguments)]
+
+
+class Cached:
+    """Which bytes of a file are in the page cache, as a mapping of it tells."""
+
+    def __init__(self, path):
+        with open(path, "r+b") as file:
+            self.map = mmap.mmap(file.fileno(), 0)
+        begin = ctypes.c_char.from_buffer(self.map)
+        self.address = ctypes.addressof(begin)
+        del begin  # or the mapping could not be closed
+        self.mincore = ctypes.CDLL(None, use_errno=True).mincore
+
+    def pages(self, begin, size):
+        pages = -(-size // PAGE)
+        found = (ctypes.c_ubyte * pages)()
+        if self.mincore(ctypes.c_void_p(self.address + begin), ctypes.c_size_t(size), found) != 0:
+            raise OSError(ctypes.get_errno(), "mincore")
+        return sum(one & 1 for one in found)
+
+    def has(self, begin, size=BLOCK):
+        return self.pages(begin, size) == -(-size // PAGE)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.map.close()  # else it could not be unmounted
+
+
+class OnDemand:
+    """A reader that reads when it is told to."""
+
+    def __init__(self, path, around):
+        self.process = started([*around, *python("blocks_on_demand.py", path, BLOCK)])
+        self.process.stdout.readline()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.communicate()
+
+    def read(self, offset):
+        return self.tell("%d" % offset)
+
+    def tell(self, word):
+        self.process.stdin.write(word.encode() + b"\n")
+        self.process.stdin.flush()
+        return int(self.process.stdout.readline())
+
+    def end(self):
+        return ended(self.process)
+
+
+def readInTime(checks, what, work, path):
+    """Each block is read when it was fetched, from the first one on that was: a busy machine changes
+    nothing."""
+    count, first = 300, 40
+    size = count * STRIDE + BLOCK
+    makeFile(path, size)
+    forget(path)
+    said = os.path.join(work, "said.json")
+    late = 0
+    with Cached(path) as cached, OnDemand(path, words("-q", "--json", said)) as on_demand:
+        for number in range(1, count + 1):
+            deadline = time.monotonic() + BLOCK_PATIENCE_S
+            while number > first and not cached.has(number * STRIDE) and time.monotonic() < deadline:
+                time.sleep(0.0005)
+            late += number > first and not cached.has(number * STRIDE)
+            on_demand.read(number * STRIDE)
+        checks.equal(on_demand.end(), (0, b"", b""), f"{what}: status, output")
+    with open(said, encoding="utf-8") as file:
+        counts = json.load(file)
+    wanted = (count - first) * BLOCK
+    checks.equal(late, 0, f"{what}: blocks that never came")
+    checks.that(counts["used_bytes"] >= 0.9 * wanted, f"{what}: of {wanted} bytes used: {counts}")
+    checks.that(counts["wasted_bytes"] <= 0.05 * wanted, f"{what}: wasted: {counts}")
+    checks.equal(counts["prefetched_bytes"], counts["used_bytes"] + counts["wasted_bytes"],
+                 f"{what}: used or wasted")
+    checks.equal((counts["processes"], counts["events_lost"], counts["left_alone"]), (1, 0, []), f"{what}: rest")
+    print(f"{what}: {counts['text']}")
 
 
 @contextlib.contextmanager

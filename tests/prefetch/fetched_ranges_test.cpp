@@ -11,7 +11,7 @@
 namespace omnio::prefetch {
 namespace {
 
-using Range = FetchedRanges::Range;
+using Range = ByteRange;
 using Owner = FetchedRanges::Owner;
 
 std::pair<std::int64_t, std::int64_t> pairOf(Range range) { return {range.begin, range.end}; }
