@@ -68,11 +68,12 @@ predict::Selection chosenOf(const CallSelection& options) {
 }
 
 // Prints the operations that come next at a moment; there are no scores.
-int runForecast(const PredictOptions& options, const tracefile::Trace& trace) {
+int runForecast(const PredictOptions& options, const tracefile::Trace& trace,
+                const predict::EarlierRun* earlier) {
   const std::size_t shown = options.next.value_or(kUsualNext);
   base::Result<predict::Forecast> forecast = predict::forecast(
       trace, options.selection.rank, options.selection.thread, *tracefile::readTime(options.at),
-      options.within.empty() ? shown : predict::Forecast::kMostNext);
+      options.within.empty() ? shown : predict::Forecast::kMostNext, earlier);
   if (!forecast) return fail(forecast.failure());
   forecast->shown = shown;
   if (!options.within.empty()) forecast->window_ns = *tracefile::readTime(options.within);
@@ -83,13 +84,14 @@ int runForecast(const PredictOptions& options, const tracefile::Trace& trace) {
 }
 
 // Prints what would have been fetched and gained; there are no scores.
-int runSimulation(const PredictOptions& options, const tracefile::Trace& trace) {
+int runSimulation(const PredictOptions& options, const tracefile::Trace& trace,
+                  const predict::EarlierRun* earlier) {
   constexpr std::int64_t kNsPerUs = 1000;
   const std::int64_t delay_ns = options.delay_us
                                     ? static_cast<std::int64_t>(*options.delay_us) * kNsPerUs
                                     : prefetch::kUsualDelayNs;
   const base::Result<prefetch::Simulation> simulation =
-      prefetch::simulate(trace, options.selection.rank, delay_ns);
+      prefetch::simulate(trace, options.selection.rank, delay_ns, earlier);
   if (!simulation) return fail(simulation.failure());
   sayWhatIsMissing(options.selection.trace, simulation->wholeness);
   const int status = options.json ? printJson(prefetch::jsonOf(*simulation))
@@ -155,15 +157,28 @@ base::Result<void> draw(const PredictOptions& options, const predict::Prediction
   return options.figures.empty() ? base::Result<void>() : writeFigures(options.figures, figures);
 }
 
+void sayWhatEarlierLacks(const PredictOptions& options, const Before& before) {
+  if (before.trace) {
+    sayWhatIsMissing(options.earlier, tracefile::assess(*before.trace));
+  } else if (before.run != nullptr && !before.run->isWhole()) {
+    printFailure(fmt::format("{}: it learnt from a trace that is not whole",
+                             base::printable(options.model)));
+  }
+}
+
 int runPredict(const PredictOptions& options) {
   if (const auto wrong = wrongUseOf(options)) return fail(*wrong, kWrongUsage);
   const ProgressLine progress;
   const base::Result<tracefile::Trace> trace = options.selection.open();
   if (!trace) return fail(trace.failure());
-  if (!options.at.empty()) return runForecast(options, *trace);
-  if (options.prefetch) return runSimulation(options, *trace);
   Before before;
   if (const auto opened = openBefore(options, before); !opened) return fail(opened.failure());
+  if (!options.at.empty() || options.prefetch) {
+    const int status = options.prefetch ? runSimulation(options, *trace, before.run.get())
+                                        : runForecast(options, *trace, before.run.get());
+    if (status == kDone || status == kDifferences) sayWhatEarlierLacks(options, before);
+    return status;
+  }
   std::optional<predict::KeptModelsWriter> writer;
   predict::KeepModels keep;
   if (!options.saved.empty()) {
@@ -184,12 +199,7 @@ int runPredict(const PredictOptions& options) {
   prediction->version = OMNIO_VERSION;
   if (const auto drawn = draw(options, *prediction); !drawn) return fail(drawn.failure());
   sayWhatIsMissing(options.selection.trace, prediction->wholeness);
-  if (before.trace) {
-    sayWhatIsMissing(options.earlier, tracefile::assess(*before.trace));
-  } else if (before.run != nullptr && !before.run->isWhole()) {
-    printFailure(fmt::format("{}: it learnt from a trace that is not whole",
-                             base::printable(options.model)));
-  }
+  sayWhatEarlierLacks(options, before);
   for (const std::string& sentence : tracefile::missingStackSentences(prediction->wholeness)) {
     printFailure(sentence);
   }
@@ -249,17 +259,13 @@ void addPredictCommand(base::Command program) {
       command
           .option("--learn-from", options->earlier,
                   "A trace of an earlier run of the application, which the models learn from first")
-          .typeName("EARLIER")
-          .excludes(at)
-          .excludes(prefetch);
+          .typeName("EARLIER");
   command
       .option("--model", options->model,
               "What --save-model kept of an earlier run of the application, which the models go on "
               "with")
       .typeName("FILE")
-      .excludes(earlier)
-      .excludes(at)
-      .excludes(prefetch);
+      .excludes(earlier);
   command.option("--save-model", options->saved, "Keeps what the models know at the end in a file")
       .typeName("FILE")
       .excludes(at)

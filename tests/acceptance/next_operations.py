@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 
 from omnio_testing import Checks, WorkDirectory, program, trace
 from prediction_cases import predict
@@ -13,14 +14,40 @@ def nextAt(directory, seconds, count, *more):
     return predict(directory, "--at", f"{seconds:.9f}", "--next", str(count), *more)
 
 
+def recorded(checks, work, name):
+    directory, run = os.path.join(work, f"{name}.trace"), os.path.join(work, name)
+    os.mkdir(run)
+    done = trace(directory, [program("c_patterns"), "restart", str(TURNS)], cwd=run)
+    checks.equal(done.status, 0, f"{name}: the program's exit status")
+    return directory
+
+
+def checkModel(checks, work, earlier):
+    """What an earlier run has taught is known at the begin of another one."""
+    model = os.path.join(work, "restart.model")
+    checks.equal(predict(earlier, "--save-model", model).status, 0, "--save-model")
+    later = recorded(checks, work, "later")
+    first = re.search(rb"the first operation on a file ends at ([0-9.]+) s", nextAt(later, 0, 1).err)
+    moment = float(first.group(1)) + 1e-6  # it is rounded
+
+    def right(*more):
+        lines = json.loads(nextAt(later, moment, 8, "--json", *more).out)["threads"][0]["next"]
+        return [line["right"] for line in lines].count(True)
+
+    # The writes of the first file, and its close.
+    checks.equal([right("--model", model), right("--learn-from", earlier)], [8, 8], "right, with an earlier run")
+    checks.equal(right(), 0, "right without one")
+    text = os.path.join(work, "text")
+    with open(text, "w", encoding="ascii") as file:
+        file.write("text")
+    done = nextAt(later, moment, 1, "--model", text)
+    checks.that(done.status == 1 and b"not a prediction model" in done.err, f"no model: {done}")
+
+
 def main():
     checks = Checks()
     with WorkDirectory() as work:
-        directory = os.path.join(work, "t.trace")
-        run = os.path.join(work, "run")
-        os.mkdir(run)
-        done = trace(directory, [program("c_patterns"), "restart", str(TURNS)], cwd=run)
-        checks.equal(done.status, 0, "the program's exit status")
+        directory = recorded(checks, work, "first")
         # In the middle, where an operation has just ended.
         first = json.loads(nextAt(directory, 0.001, 400, "--json").out)
         came = [line["came"] for line in first["threads"][0]["next"] if line["came"]]
@@ -45,6 +72,7 @@ def main():
         checks.equal(after.status, 1, "exit status after the end")
         checks.that(b"none is left to predict" in after.err, f"what it says: {after.err}")
         checks.equal(predict(directory, "--next", "3").status, 2, "--next without --at")
+        checkModel(checks, work, directory)
     checks.finish()
 
 

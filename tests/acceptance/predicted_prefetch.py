@@ -89,6 +89,22 @@ def document(checks, work):
     checks.that(text.count("\n") == 17 and "as recorded" in text, f"text: {text}")
 
 
+def knownBefore(checks, work):
+    """With a model the second read is fetched; without one some are read first."""
+    directory = traced(checks, work, "strided2", "--compute-us", 1000)
+    model = os.path.join(work, "reader.model")
+    checks.equal(predict(directory, "--save-model", model).status, 0, "--save-model")
+    anew = predicted(directory, "--prefetch")["total"]
+    for known in (["--model", model], ["--learn-from", directory]):
+        total = predicted(directory, "--prefetch", *known)["total"]
+        checks.that(anew["used_bytes"] < total["used_bytes"] >= (REQUESTS - 2) * REQUEST,
+                    f"{known}: used: {total['used_bytes']}, without {anew['used_bytes']}")
+    other = trace(os.path.join(work, "other.trace"), ["cat", model], flavour="serial")
+    checks.equal(other.status, 0, f"another program: {other}")
+    done = predict(os.path.join(work, "other.trace"), "--prefetch", "--model", model)
+    checks.that(done.status == 1 and b"says nothing of another" in done.err, f"another program's: {done}")
+
+
 def wrongUse(checks, work):
     directory = traced(checks, work, "strided1")
     for options, sentence in (
@@ -96,7 +112,7 @@ def wrongUse(checks, work):
             (["--prefetch", "--thread", "0"], "--thread, --path and --window do not go with it")):
         done = predict(directory, *options)
         checks.that(done.status == 2 and sentence.encode() in done.err, f"{options}: {done}")
-    for other in (["--at", "0.1"], ["--ahead", "4"], ["--learn-from", directory], ["--plot", "x.svg"]):
+    for other in (["--at", "0.1"], ["--ahead", "4"], ["--save-model", "x"], ["--plot", "x.svg"]):
         checks.equal(predict(directory, "--prefetch", *other).status, 2, f"with {other}")
     done = predict(directory, "--prefetch", "--rank", "7")
     checks.that(done.status == 1 and b"rank 7" in done.err, f"no such rank: {done}")
@@ -105,7 +121,7 @@ def wrongUse(checks, work):
 def main():
     if program("c_prefetch_reader") is None:
         skipTest("the readers were not built")
-    runCases(asItIsDone, nothing, document, wrongUse, needs_mpi=False)
+    runCases(asItIsDone, nothing, document, knownBefore, wrongUse, needs_mpi=False)
 
 
 if __name__ == "__main__":
