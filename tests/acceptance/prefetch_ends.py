@@ -115,7 +115,8 @@ def helperDies(checks, work):
         first = helperOf()
         process.stdout.readline()
         kill(first, signal.SIGKILL)
-        until(lambda: not helpers(), "the helper is gone")
+        # Its name is free when the last of it is: its command line and namespaces are gone before that.
+        until(lambda: not os.path.exists(f"/proc/{first}"), "the helper is gone")
         process.stdin.write(b"\n")
         process.stdin.flush()
         second = helperOf("another helper is there")
