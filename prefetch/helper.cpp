@@ -199,7 +199,7 @@ void Helper::beginModels(Job& job) {
 
 void Helper::keepModels(Job& job) {
   if (!job.place) return;
-  auto threads = job.planner.predictor().threads();
+  auto threads = job.planner.predictor().known();
   models_.end(*job.place, {.slots = job.process.slots().kept(),
                            .models = job.planner.predictor().finish(),
                            .threads = std::move(threads)});

@@ -9,6 +9,7 @@ void ProcessPredictor::goOnWith(ProcessModels models,
                                 std::map<std::uint32_t, std::size_t> threads) {
   models_ = std::move(models);
   threads_ = std::move(threads);
+  known_ = threads_;
 }
 
 ProcessModels ProcessPredictor::finish() {
@@ -16,20 +17,23 @@ ProcessModels ProcessPredictor::finish() {
   return std::move(models_);
 }
 
-void ProcessPredictor::take(std::uint32_t thread, const Operation& operation) {
-  auto place = threads_.find(thread);
-  if (place == threads_.end()) {
-    std::size_t number = 0;
-    if (idle_.empty()) {
-      number = models_.add();
-      models_.of(number).beginRun();  // so that the next run knows how this one began
-    } else {
-      number = idle_.front();
-      idle_.pop_front();
-    }
-    place = threads_.emplace(thread, number).first;
+std::size_t ProcessPredictor::modelOf(std::uint32_t thread) {
+  if (const auto place = threads_.find(thread); place != threads_.end()) return place->second;
+  std::size_t number = 0;
+  if (idle_.empty()) {
+    number = models_.add();
+    models_.of(number).beginRun();  // so that the next run knows how this one began
+    known_.try_emplace(thread, number);
+  } else {
+    number = idle_.front();
+    idle_.pop_front();
   }
-  models_.take(place->second, operation);
+  threads_.emplace(thread, number);
+  return number;
+}
+
+void ProcessPredictor::take(std::uint32_t thread, const Operation& operation) {
+  models_.take(modelOf(thread), operation);
   File& file = files_[operation.slot];
   if (file.file != event::kNoFile && file.file != operation.file) file.has_changed = true;
   file.file = operation.file;

@@ -46,6 +46,9 @@ class ProcessPredictor {
   void goOnWith(ProcessModels models, std::map<std::uint32_t, std::size_t> threads);
 
   void take(std::uint32_t thread, const Operation& operation);
+  // The thread's model, by its number in models(): that of its like in an earlier run, or else of a
+  // thread that has ended, or else a new one.
+  std::size_t modelOf(std::uint32_t thread);
   // The thread has ended.
   void end(std::uint32_t thread);
 
@@ -57,9 +60,10 @@ class ProcessPredictor {
   // At the end: the models as a next run goes on with them.
   ProcessModels finish();
 
+  ProcessModels& models() { return models_; }
   const ProcessModels& models() const { return models_; }
-  // The model of each thread that has not ended, by its number there.
-  const std::map<std::uint32_t, std::size_t>& threads() const { return threads_; }
+  // Numbers of models, each by the thread that had it first: as a next run goes on with them.
+  const std::map<std::uint32_t, std::size_t>& known() const { return known_; }
 
  private:
   struct File {
@@ -68,7 +72,8 @@ class ProcessPredictor {
   };
 
   ProcessModels models_;
-  std::map<std::uint32_t, std::size_t> threads_;
+  std::map<std::uint32_t, std::size_t> threads_;  // that have not ended
+  std::map<std::uint32_t, std::size_t> known_;
   std::deque<std::size_t> idle_;  // models of threads that have ended
   std::unordered_map<Slot, File> files_;
 };

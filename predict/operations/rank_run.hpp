@@ -1,15 +1,11 @@
 // A run of a rank, as it is read from a trace: its operations, the model that each is for, and what
 // the models know at its end.
 //
-// Each thread of a process has a model: that of its like in an earlier run, or else that of a
-// thread of the process that has ended, since some programs make threads anew in each turn, or else
-// a new one.
+// Which model a thread has is told by ProcessPredictor.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <map>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -18,6 +14,7 @@
 #include "core/tracefile/process.hpp"
 #include "predict/operations/operation_reader.hpp"
 #include "predict/operations/process_models.hpp"
+#include "predict/operations/process_predictor.hpp"
 #include "predict/operations/rank_models.hpp"
 
 namespace omnio::predict {
@@ -39,10 +36,10 @@ class RankRun {
   std::size_t process() const { return reader_.processOf(log_); }
   std::size_t model() const { return model_of_[log_]; }  // by number, among those of its process
 
-  ProcessModels& modelsOf(std::size_t process) { return models_[process]; }
+  ProcessModels& modelsOf(std::size_t process) { return predictors_[process].models(); }
   const FileSlots& slotsOf(std::size_t process) const { return reader_.slotsOf(process); }
   std::string_view path(event::FileId file) const { return paths_.path(file); }
-  std::size_t processes() const { return models_.size(); }
+  std::size_t processes() const { return predictors_.size(); }
   std::uint64_t threads() const { return threads_; }        // that had operations
   std::uint64_t operations() const { return operations_; }  // so far
   std::uint64_t undecodable() const { return reader_.undecodable(); }
@@ -52,19 +49,13 @@ class RankRun {
 
  private:
   static constexpr std::size_t kNone = SIZE_MAX;
-  std::size_t begin(std::size_t log);
 
   event::PathTable paths_;
   OperationReader reader_;
   std::size_t log_ = 0;  // of the last operation
   std::vector<std::size_t>
       model_of_;  // by log; kNone before its first operation, and after its end
-  std::vector<ProcessModels> models_;  // by process
-  // Threads of the earlier run that have none here yet, and all whose model is known for the next
-  // one, by process: as in RankModels.
-  std::vector<std::map<std::uint32_t, std::size_t>> expected_;
-  std::vector<std::map<std::uint32_t, std::size_t>> known_;
-  std::vector<std::deque<std::size_t>> idle_;  // by process: models whose threads have ended
+  std::vector<ProcessPredictor> predictors_;  // by process
   std::uint64_t threads_ = 0;
   std::uint64_t operations_ = 0;
 };
