@@ -1,6 +1,5 @@
 """The estimate by IOR in place of the phase runner: the scripts of `omnio ior`, run on the target."""
 
-import glob
 import json
 import os
 import re
@@ -17,8 +16,7 @@ TIMED_OUT = 124  # of timeout(1)
 
 
 class IorColumn:
-    """The scripts for a model. They end writes with an fsync where the application has made one.
-    `why_missing` gives the reason where the column is left out. `approximations` has what IOR does
+    """The scripts for a model. `why_missing` gives the reason where the column is left out. `approximations` has what IOR does
     otherwise, as `omnio ior` says it, with N for all numbers: {sentence: times}."""
 
     def __init__(self, work, model):
@@ -27,18 +25,16 @@ class IorColumn:
         if shutil.which("ior") is None:
             self.why_missing = "ior is not installed"
             return
-        with open(model, encoding="utf-8") as text:
-            syncs = json.load(text)["measured"]["sync_ns"] > 0
         emptied(self._scripts)
-        ok(run([omnio(), "ior", model, "--emit", self._scripts, "--iterations", "1",
-                *([] if syncs else ["--no-fsync"])], timeout=600), "omnio ior")
+        ok(run([omnio(), "ior", model, "--emit", self._scripts, "--iterations", "1"], timeout=600),
+           "omnio ior")
         with open(os.path.join(self._scripts, "ior-plan.json"), encoding="utf-8") as text:
-            phases = json.load(text)["phases"]
-        for phase in phases:
-            for sentence in phase["approximations"]:
+            plan = json.load(text)
+        for family in plan["families"]:
+            for sentence in family["approximations"]:
                 sentence = re.sub(r"\d+", "N", sentence)
                 self.approximations[sentence] = self.approximations.get(sentence, 0) + 1
-        runs = sum(len(phase["runs"]) for phase in phases)
+        runs = len(plan["runs"])
         self._patience_s = LEAST_PATIENCE_S + SECONDS_A_RUN * runs
         if runs > MOST_RUNS:
             self.why_missing = f"{runs} runs of ior would be needed"
@@ -62,6 +58,6 @@ class IorColumn:
             errors = re.findall(r"^ERROR: (.*?),? \(", (done.out + done.err).decode(), re.MULTILINE)
             self.why_missing = f"ior ends with an error: {errors[0] if errors else done.status}"
             return None
-        done = ok(run([omnio(), "estimate", self._model, *glob.glob(f"{results}/phase-*.json"),
-                       "--json"], timeout=600), "omnio estimate, results of ior")
+        done = ok(run([omnio(), "estimate", self._model, f"{results}/ior-plan.json", "--json"],
+                      timeout=600), "omnio estimate, results of ior")
         return json.loads(done.out)["total"]["time_io_s"]["median"]
