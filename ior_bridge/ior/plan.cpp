@@ -164,8 +164,9 @@ class FamilyPlanner {
     }
     if (first_.opened.atomic) say("its file is atomic (MPI_File_set_atomicity), IOR's is not");
     if (files_ > 1) {
-      say("its {} phases are of {} files; IOR runs one file, whose time counts for each",
-          family_.phases.size(), files_);
+      say("its {} phases are of {} files{}; IOR runs one file, whose time counts for each",
+          family_.phases.size(), files_,
+          in_run_.size() * files_ == family_.phases.size() ? "" : ", not as many in each");
     }
   }
 
@@ -214,7 +215,8 @@ class FamilyPlanner {
       if (isOverwriting(index)) {
         say("the writes replace what the application wrote before, IOR's make a file");
       }
-    } else if (run.random || !isWrittenBefore()) {
+    } else if (!isWrittenBefore() || (run.random && run.file_per_process)) {
+      // In files of each process, IOR reads at other random offsets than it wrote at.
       run.filled = run.several_files = true;
       run.cold = !isWrittenBefore();
     }
@@ -336,9 +338,6 @@ class FamilyPlanner {
         if (why.empty() || other.file == run.file) why = apart;
         continue;
       }
-      // It had no write of its own yet, but for the sake of its read.
-      other.fsync = other.fsync || run.fsync;
-      other.fsync_each = other.fsync_each || run.fsync_each;
       other.writes = other.writes || run.writes;
       other.reads = other.reads || run.reads;
       return i;

@@ -332,6 +332,20 @@ TEST(IorPlan, RandomOrder) {
   EXPECT_EQ(plan.runs[0].transfers_of_task, 8U);
 }
 
+TEST(IorPlan, RandomReadsOfWhatWasWrittenAreInTheSameStart) {
+  PhaseModel model =
+      modelOf({operation(Operation::kWrite, 8, kMiB, 0), operation(Operation::kRead, 8, kMiB, 0)});
+  model.phases[0].mode = model::AccessMode::kRandom;
+  model.files[0].size_bytes = 100 * kMiB;
+  const Planned shared = planOf(model);
+  ASSERT_EQ(shared.runs.size(), 1U);
+  EXPECT_TRUE(shared.runs[0].writes && shared.runs[0].reads && !shared.runs[0].filled);
+  model.files[0].shared = false;
+  const Planned each = planOf(model);
+  ASSERT_EQ(each.runs.size(), 2U);
+  EXPECT_TRUE(each.runs[1].filled && !each.runs[1].cold);
+}
+
 // IOR refuses -c with -z.
 TEST(IorPlan, CollectiveCallsHaveNoRandomOrder) {
   PhaseModel model = modelOf({operation(Operation::kWrite, 8, kMiB, 0)});
