@@ -62,6 +62,10 @@ def commandsOn(checks, work):
     commands = {"log": [["log", recorded], ["log", broken], ["log", recorded, "--mpi"]],
                 "stats": [["stats", recorded], ["stats", broken]],
                 "advise": [["advise", recorded], ["advise", broken]],
+                # Few accesses of few cells: a second.
+                "calibrate": [["calibrate", "--target", emptied(os.path.join(work, "measured")), "-o",
+                               os.path.join(work, "calibration.json"), "--force", "--budget", "60s",
+                               "--largest", "64K", "--processes", "1", "--accesses", "20"]],
                 "diff": [["diff", recorded, recorded], ["diff", recorded, broken],
                          ["diff", recorded, broken, "--tolerance", "0"]],
                 "predict": [["predict", recorded]],

@@ -27,6 +27,8 @@ const std::set<std::string> kLifeCycle = {
     "seteuid", "setgid", "setegid", "setregid", "setresgid", "setgroups", "unshare", "setns",
     // Programs that they start may be out of the tracer's reach.
     "posix_spawn", "posix_spawnp", "system", "popen",
+    // One of several tracers in a process records (trace/runtime/process.cpp).
+    "omnio_traced_process",
     // The order of processes follows from them.
     "fork", "wait", "waitpid", "waitid", "wait3", "wait4", "pthread_create", "pthread_join",
     "pthread_tryjoin_np", "pthread_timedjoin_np", "pthread_clockjoin_np",
