@@ -11,6 +11,7 @@ import sys
 import tempfile
 
 import devices
+from devices import must
 from omnio_testing import omnio, run, runCases
 from replay_testing import replay, report
 
@@ -32,16 +33,18 @@ os.close(fd)
 """
 
 
-def recorded(checks, work, way):
-    """The schedule of a program that writes 128 MiB in that way, into a directory of its own."""
+def recorded(checks, work, way, disk):
+    """The schedule of a program that writes 128 MiB in that way, into a directory of that file system."""
     trace, schedule = os.path.join(work, f"{way}.trace"), os.path.join(work, f"{way}.json")
-    directory = os.path.join(work, f"{way}.run")
+    directory = os.path.join(disk, "run")
     os.makedirs(directory)
     done = run([omnio(), "trace", "-o", trace, "--exclude", "/*", "--include", f"{directory}/*", "--",
                 sys.executable, "-c", PROGRAM, way, directory], cwd=directory)
     checks.equal(done.status, 0, f"{way}: recorded: {done}")
     made = run([omnio(), "preprocess", trace, "-o", schedule, "--timing", "asap"])
     checks.equal(made.status, 0, f"{way}: preprocess: {made}")
+    shutil.rmtree(directory)
+    must("sync", "-f", disk)  # or the replay's file system would still write that
     return schedule
 
 
@@ -57,8 +60,8 @@ def onDisk(checks, work):
     """{way: bytes on the device at the end of the calls, and after the sync}"""
     written = {}
     for way in ("direct", "buffered", "synced", "overwritten"):
-        schedule = recorded(checks, work, way)
         with devices.ext4(work, way, 512) as disk:
+            schedule = recorded(checks, work, way, disk.mount_point)
             target = os.path.join(disk.mount_point, "target")
             storage, total, text = storageOf(checks, work, schedule, target, way)
             checks.equal(total["bytes_written"], 128 * MIB, f"{way}: written by calls")
