@@ -62,7 +62,7 @@ std::int64_t FetchedRanges::use(Request& request, ByteRange part) {
   std::int64_t used = 0;
   for (const ByteRange& one : request.unused) {
     const ByteRange common{.begin = std::max(one.begin, part.begin),
-                       .end = std::min(one.end, part.end)};
+                           .end = std::min(one.end, part.end)};
     if (common.isEmpty()) {
       left.push_back(one);
       continue;

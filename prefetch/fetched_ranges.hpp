@@ -41,7 +41,8 @@ class FetchedRanges {
   // What was fetched and not used, request by request.
   template <typename See>
   void eachWaiting(See see) const {
-    for (const auto& [begin, request] : requests_) see(ByteRange{.begin = begin, .end = request.end});
+    for (const auto& [begin, request] : requests_)
+      see(ByteRange{.begin = begin, .end = request.end});
   }
 
   // The requests that have bytes of the range, whether these were used or not.

@@ -294,11 +294,11 @@ void Helper::act(Job& job, std::uint32_t thread, std::int64_t cause_ns) {
     if (is_off_) break;
     const JobDescriptor* const opener = job.process.openerOf(wanted.file);
     if (opener == nullptr) continue;
-    const bool goes_on = files_.fetch(
-        {.opener = *opener,
-         .range = {.begin = wanted.offset, .end = wanted.offset + wanted.bytes},
-         .owner = {.process = job.process.token(), .stream = wanted.stream},
-         .cause_ns = cause_ns});
+    const bool goes_on =
+        files_.fetch({.opener = *opener,
+                      .range = {.begin = wanted.offset, .end = wanted.offset + wanted.bytes},
+                      .owner = {.process = job.process.token(), .stream = wanted.stream},
+                      .cause_ns = cause_ns});
     if (!goes_on) break;
   }
   expect(job, thread, cause_ns);

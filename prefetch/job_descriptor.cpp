@@ -34,7 +34,8 @@ base::Descriptor JobDescriptor::open() const {
   // What it stands for by now may be anything: it is looked at before it is opened.
   if (hasLease(*this) || !facts()) return base::Descriptor();
   constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-  base::Descriptor opened(::open(path().c_str(), kFlags | O_NOATIME));  // for the file's owner alone
+  base::Descriptor opened(
+      ::open(path().c_str(), kFlags | O_NOATIME));  // for the file's owner alone
   if (!opened) opened = base::Descriptor(::open(path().c_str(), kFlags));
   struct stat facts {};
   if (!opened || fstat(opened.get(), &facts) != 0 || !isOf(facts, file)) return base::Descriptor();

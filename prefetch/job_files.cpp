@@ -202,8 +202,8 @@ void JobFiles::send(File& file) {
                                .ranges = std::exchange(file.asked, {}),
                                .cause_ns = file.asked_cause_ns};
   if (file.descriptor) {
-    request.kept = PageFetcher::KeptOpen{.descriptor = file.descriptor,
-                                         .changed_ns = *file.changed_ns};
+    request.kept =
+        PageFetcher::KeptOpen{.descriptor = file.descriptor, .changed_ns = *file.changed_ns};
   }
   const std::vector<ByteRange> ranges = request.ranges;
   // It may have been found since that nothing is to be fetched.

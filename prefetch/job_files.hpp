@@ -4,8 +4,9 @@
 // A file is opened here by a descriptor that a process of the job has of it, for the time of a
 // request alone on local storage, where that costs microseconds. Elsewhere the descriptor is kept,
 // and closed when the last of the job is, when nothing more is to be fetched, or after a second
-// without use: a file that is open here cannot be unmounted, and its removal leaves a hidden name on
-// NFS. The kernel tells of closes on this node at once (inotify(7)); the rings tell of them later.
+// without use: a file that is open here cannot be unmounted, and its removal leaves a hidden name
+// on NFS. The kernel tells of closes on this node at once (inotify(7)); the rings tell of them
+// later.
 //
 // Nothing is fetched of a file that the job writes, nor of one that is read past the page cache
 // (O_DIRECT). Where the caches of nodes do not agree, every process has to have it open for reading
@@ -74,7 +75,6 @@ class JobFiles {
   void closeUnused(std::int64_t now_ns);
   // Everything ends: what was fetched and not used is wasted.
   void finish();
-
 
  private:
   struct File {

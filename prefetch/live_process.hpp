@@ -64,8 +64,8 @@ class LiveProcess {
   void finish();
 
   std::uint64_t lost() const;  // events that were overwritten before they were read
-  // The descriptor by which the file was used last; nullptr where the file is not known. Valid until
-  // the next poll().
+  // The descriptor by which the file was used last; nullptr where the file is not known. Valid
+  // until the next poll().
   const JobDescriptor* openerOf(event::FileId file) const;
 
   // What the process tells of itself in its log, which is in that directory; nothing where it is

@@ -18,8 +18,8 @@ enum class Order : char {
 // Sends an order to the helper of a run of this user in this network namespace, without waiting.
 // False where there is none; one with too many orders before it counts as there.
 bool send(const wire::RunId& run, Order order);
-// To all helpers of this user there; returns how many took it. 0 also where /proc/net/unix cannot be
-// read.
+// To all helpers of this user there; returns how many took it. 0 also where /proc/net/unix cannot
+// be read.
 std::size_t sendToAll(Order order);
 // Once, on the helper's socket: any user of the node may send to it, and the kernel is to say which
 // one has. False where it does not: then receive() takes no order.

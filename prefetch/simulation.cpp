@@ -142,7 +142,8 @@ class Survey {
     const std::size_t own = sizeClassOf(bytes);
     for (std::size_t distance = 0; distance < kSizeClasses; ++distance) {
       for (const std::size_t i : {own + distance, own - distance}) {
-        if (i < kSizeClasses && classes_[i].count > 0) return classes_[i].sum_ns / classes_[i].count;
+        if (i < kSizeClasses && classes_[i].count > 0)
+          return classes_[i].sum_ns / classes_[i].count;
       }
     }
     return 0;

@@ -30,14 +30,9 @@ if [ -z "$tool" ]; then
 fi
 
 # A folder that is not a clone of the repository (an unpacked archive) has its files all the same.
-readonly folders=(core trace statistics preprocess phase_model predict replay ior_bridge report cli tests
-                  bench)
-present=()
-for folder in "${folders[@]}"; do
-  if [ -d "$folder" ]; then present+=("$folder"); fi
-done
-mapfile -t files < <(find "${present[@]}" -type f \
-  \( -name '*.cpp' -o -name '*.hpp' -o -name '*.c' -o -name '*.h' \) | sort)
+# All folders count but that of builds: a list would miss the next one.
+mapfile -t files < <(find . -type d \( -name build -o -name node_modules -o -name '.?*' \) -prune -o -type f \
+  \( -name '*.cpp' -o -name '*.hpp' -o -name '*.c' -o -name '*.h' \) -print | sort)
 if [ "${#files[@]}" -eq 0 ]; then
   echo "check_format.sh: no source file found below $PWD" >&2
   exit 1
