@@ -172,8 +172,7 @@ base::Result<void> takeMdtest(const model::PhaseModel& model, const GivenResult&
   return {};
 }
 
-// What IOR and mdtest measured of a plan: the summaries beside it, and the texts of mdtest that are
-// there.
+// Takes the results of a plan: the summaries of IOR beside it, and the texts of mdtest that exist.
 base::Result<void> takePlan(const model::PhaseModel& model, const std::filesystem::path& path,
                             Gathered& gathered) {
   const base::Result<PlanResults> results = readPlanResults(path, model);

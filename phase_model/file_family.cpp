@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/base/path_pattern.hpp"
+#include "core/event/event.hpp"
 
 namespace omnio::phases {
 namespace {
@@ -124,7 +124,7 @@ Families findFamilies(const std::vector<TouchedFile>& touched) {
   std::map<std::pair<std::string, std::size_t>, std::vector<std::size_t>> alike;
   for (std::size_t i = 0; i < touched.size(); ++i) {
     if (touched[i].ranks.size() != 1 || result.family[i] != kNone) continue;
-    const std::string name = base::withoutNumbers(touched[i].path);
+    const std::string name = event::withoutNumbers(touched[i].path);
     const std::size_t turn = seen[{name, *touched[i].ranks.begin()}]++;
     alike[{name, turn}].push_back(i);
   }

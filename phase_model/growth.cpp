@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/path_pattern.hpp"
+#include "core/event/event.hpp"
 #include "core/pattern/part.hpp"
 #include "phase_model/file_family.hpp"
 
@@ -133,7 +133,7 @@ class Grower {
       for (std::size_t j = 0; j < last_.files.size(); ++j) {
         if (name(last_.files[j]) == wanted) same = j;
       }
-      if (!same && base::withoutNumbers(name(last_.files[i])) == base::withoutNumbers(wanted)) {
+      if (!same && event::withoutNumbers(name(last_.files[i])) == event::withoutNumbers(wanted)) {
         same = i;
       }
       if (!same) {

@@ -117,7 +117,7 @@ int show(const PhasesOptions& options, const model::PhaseModel& model) {
   return options.json ? printJson(model::jsonOf(model)) : printAll(phases::textOf(model));
 }
 
-// What a model that was written before says.
+// Shows a model that was written before.
 int showModel(const PhasesOptions& options) {
   const std::string& path = options.selection.trace;
   if (!options.output.empty()) {

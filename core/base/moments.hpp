@@ -38,7 +38,7 @@ class Moments {
 
   std::uint64_t count() const { return count_; }
   double average() const { return average_; }
-  // Of these values, not of a population that they are a sample of: divided by their count.
+  // Divides by the count: the values are the whole population, not a sample.
   double variance() const { return count_ == 0 ? 0 : squares_ / static_cast<double>(count_); }
   double deviation() const { return std::sqrt(variance()); }  // standard deviation
   double least() const { return least_; }

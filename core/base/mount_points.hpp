@@ -38,8 +38,7 @@ class MountPoints {
 };
 
 // Whether the path is that of the directory, or of something in it; by the text of both. The root
-// is
-// "".
+// is "".
 bool isWithin(std::string_view directory, std::string_view path);
 
 // The mount point of this node that holds the file or directory, links resolved; nothing where that

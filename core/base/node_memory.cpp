@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/control_group.hpp"
 #include "core/base/integers.hpp"
 
 namespace omnio::base {
@@ -32,18 +33,11 @@ std::uint64_t limitOf(const std::filesystem::path& root, std::string_view group,
 std::uint64_t memoryBytes() {
   std::uint64_t most = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
                        static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
-  std::ifstream groups("/proc/self/cgroup");
-  std::string line;  // number:controllers:path
-  while (std::getline(groups, line)) {
-    const std::size_t controllers = line.find(':');
-    const std::size_t path = line.find(':', controllers + 1);
-    if (controllers == std::string::npos || path == std::string::npos) continue;
-    const std::string names = "," + line.substr(controllers + 1, path - controllers - 1) + ",";
-    const std::string_view group = std::string_view(line).substr(path + 1);
-    if (names == ",,") most = limitOf("/sys/fs/cgroup", group, "memory.max", most);
-    if (names.find(",memory,") != std::string::npos) {
-      most = limitOf("/sys/fs/cgroup/memory", group, "memory.limit_in_bytes", most);
-    }
+  if (const auto group = controlGroup("")) {
+    most = limitOf("/sys/fs/cgroup", *group, "memory.max", most);
+  }
+  if (const auto group = controlGroup("memory")) {
+    most = limitOf("/sys/fs/cgroup/memory", *group, "memory.limit_in_bytes", most);
   }
   return most;
 }

@@ -34,6 +34,20 @@ std::uint64_t bytesMoved(const Event& event) {
   }
 }
 
+std::string withoutNumbers(std::string_view path) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  std::string name;
+  name.reserve(path.size());
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    if (!is_digit(path[i])) {
+      name += path[i];
+    } else if (i == 0 || !is_digit(path[i - 1])) {
+      name += '#';
+    }
+  }
+  return name;
+}
+
 std::string normalisedPath(std::string_view absolute) {
   std::string out;
   out.reserve(absolute.size());

@@ -23,6 +23,9 @@ inline constexpr FileId kNoFile{0xFFFFFFFF};
 // stays, since what it leads to depends on links that only the traced system knew.
 std::string normalisedPath(std::string_view absolute);
 
+// The path with # in place of each number: "/run/dump.#.txt".
+std::string withoutNumbers(std::string_view path);
+
 // Files by number: each absolute path that occurs in a trace is stored once.
 class PathTable {
  public:

@@ -55,8 +55,8 @@ struct NestedRequests {
   pattern::Part part;      // the requests of each rank; offsets count from its initial offset
 };
 
-// What the processes of a phase did apart. An entry holds for the phase's ranks from `rank` up to
-// the next entry's.
+// Values that differ between the processes of a phase. An entry holds for the phase's ranks from
+// `rank` up to the next entry's.
 struct ProcessTicks {
   int rank = 0;
   std::uint64_t first = 0;
@@ -101,7 +101,7 @@ struct PhaseOperation {
   std::uint64_t largest_bytes = 0;
   std::uint64_t requests = 0;      // of all processes
   std::uint64_t weight_bytes = 0;  // of all processes
-  // Of a varying one; empty where the model does not have them.
+  // Filled where `varying` is true; empty where the model lacks them.
   std::vector<ProcessRequests> by_process;
 };
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "core/base/path_pattern.hpp"
+#include "core/event/event.hpp"
 
 namespace omnio::model {
 namespace {
@@ -21,13 +21,13 @@ std::string distancesOf(const OffsetFunction& f) {
 std::string lineOf(const PhaseModel& model, const Phase& p) {
   const ModelFile& file = model.files[static_cast<std::size_t>(p.file)];
   if (p.isMetadata()) {
-    std::string line = fmt::format("metadata {} {} {} {}", base::withoutNumbers(file.path),
+    std::string line = fmt::format("metadata {} {} {} {}", event::withoutNumbers(file.path),
                                    file.shared, p.metadata.directories, fmt::join(p.ranks, ","));
     for (const auto& [name, count] : p.calls) line += fmt::format(" {} {}", name, count);
     return line + fmt::format(" creates {}", p.metadata.creates);
   }
   std::string line =
-      fmt::format("{} {} {} {} {} {} {} {} {} {}", base::withoutNumbers(file.path), file.shared,
+      fmt::format("{} {} {} {} {} {} {} {} {} {}", event::withoutNumbers(file.path), file.shared,
                   nameOf(p.mode), nameOf(p.interface), nameOf(p.pointer), p.collective, p.blocking,
                   p.has_view, p.etype_bytes, fmt::join(p.ranks, ","));
   for (const PhaseOperation& o : p.operations) {

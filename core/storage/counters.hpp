@@ -1,6 +1,6 @@
-// What a kernel has counted of storage, read from the text of its own files. Counts grow from the
-// start of the node or of the mount; the difference of two readings is what happened in between.
-// Damaged or foreign lines are left out: these files are for people, and grow columns.
+// Counters of storage that the kernel keeps, parsed from the text of its files. Counts grow from
+// the start of the node or of the mount; the difference of two readings is what happened in
+// between. Damaged or foreign lines are left out: these files are for people, and grow columns.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct Moved {
   std::uint64_t written_bytes = 0;
 
   Moved& operator+=(const Moved& other);
-  // What came since an earlier reading; 0 where a counter began anew.
+  // The difference to an earlier reading; 0 where a counter began anew.
   Moved since(const Moved& earlier) const;
 };
 
@@ -32,7 +32,7 @@ struct DeviceCounters {
 // bytes, whatever the device has.
 std::map<std::string, DeviceCounters> parseDiskStats(std::string_view text);
 
-// What the server of an NFS mount was asked for: the fifth and sixth number of "bytes:" in
+// Bytes that an NFS mount requested from its server: the fifth and sixth number of "bytes:" in
 // /proc/self/mountstats (fs/nfs/super.c). Nothing where the mount point is not in it.
 std::optional<Moved> parseMountStats(std::string_view text, std::string_view point);
 
@@ -40,7 +40,7 @@ std::optional<Moved> parseMountStats(std::string_view text, std::string_view poi
 // last number but a possible sum of squares.
 Moved parseLustreStats(std::string_view text);
 
-// What the processes of a control group have moved to and from the device of that number:
+// Bytes that the processes of a control group moved to and from the device of that number:
 // blkio.throttle.io_service_bytes of version 1, io.stat of version 2.
 std::optional<Moved> parseGroupBytes(std::string_view text, std::string_view device);
 

@@ -18,6 +18,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/base/control_group.hpp"
 #include "core/base/mount_points.hpp"
 #include "core/base/printable.hpp"
 #include "core/base/text_table.hpp"
@@ -93,21 +94,12 @@ std::string diskOf(const std::string& number) {
 
 // The file that counts the bytes of this process's control group; empty where it is in the root.
 fs::path groupFile() {
-  std::ifstream groups("/proc/self/cgroup");
-  fs::path found;
-  for (std::string line; std::getline(groups, line);) {  // number:controllers:path
-    const std::size_t controllers = line.find(':');
-    const std::size_t path = line.find(':', controllers + 1);
-    if (controllers == line.npos || path == line.npos) continue;
-    const std::string names = "," + line.substr(controllers + 1, path - controllers - 1) + ",";
-    const std::string group = line.substr(path + 1);
-    if (group == "/") continue;
-    if (names.find(",blkio,") != names.npos) {
-      return fs::path("/sys/fs/cgroup/blkio" + group) / "blkio.throttle.io_service_bytes";
-    }
-    if (names == ",,") found = fs::path("/sys/fs/cgroup" + group) / "io.stat";
+  const auto first = base::controlGroup("blkio");
+  if (first && *first != "/") {
+    return fs::path("/sys/fs/cgroup/blkio" + *first) / "blkio.throttle.io_service_bytes";
   }
-  return found;
+  const auto second = base::controlGroup("");
+  return second && *second != "/" ? fs::path("/sys/fs/cgroup" + *second) / "io.stat" : fs::path();
 }
 
 // The statistics of Lustre's connections to its object servers, of one file system.

@@ -1,6 +1,6 @@
 #include "predict/operations/file_slots.hpp"
 
-#include "core/base/path_pattern.hpp"
+#include "core/event/event.hpp"
 
 namespace omnio::predict {
 namespace {
@@ -83,7 +83,7 @@ FileSlots::File& FileSlots::fileOf(event::FileId file) {
   File& state = files_[number];
   if (state.family == kNone) {
     const std::string_view path = paths_.path(file);
-    const auto [found, is_new] = by_name_.try_emplace(base::withoutNumbers(path), 0);
+    const auto [found, is_new] = by_name_.try_emplace(event::withoutNumbers(path), 0);
     if (is_new) found->second = newFamily(found->first);
     state.family = found->second;
     std::string& name = families_[state.family].name;

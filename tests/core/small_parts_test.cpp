@@ -30,6 +30,12 @@ TEST(NormalisedPath, DropsWhatSaysNothingAndKeepsDotDot) {
   EXPECT_EQ(event::normalisedPath(""), "");
 }
 
+TEST(WithoutNumbers, PutsOneSignForEachNumber) {
+  EXPECT_EQ(event::withoutNumbers("/run/dump.0100.txt"), "/run/dump.#.txt");
+  EXPECT_EQ(event::withoutNumbers("12/a3b"), "#/a#b");
+  EXPECT_EQ(event::withoutNumbers("/none"), "/none");
+}
+
 TEST(PathTable, OneFileHasOneNumberHoweverItIsWritten) {
   event::PathTable paths;
   const event::FileId id = paths.idOf("/a/b");
