@@ -34,7 +34,7 @@ std::string callOf(const Phase& phase, model::Operation operation) {
   return found != nullptr ? *found : std::string(nameOf(operation));
 }
 
-// What processes have to share for an entry of theirs.
+// Processes with equal values share an entry.
 struct Share {
   std::uint64_t requests = 0;
   std::uint64_t bytes = 0;

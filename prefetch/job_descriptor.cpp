@@ -31,7 +31,7 @@ std::optional<struct stat> JobDescriptor::facts() const {
 }
 
 base::Descriptor JobDescriptor::open() const {
-  // What it stands for by now may be anything: it is looked at before it is opened.
+  // The number may stand for anything by now: it is looked at before it is opened.
   if (hasLease(*this) || !facts()) return base::Descriptor();
   constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
   base::Descriptor opened(

@@ -50,7 +50,7 @@ class JobFiles {
   std::int64_t take(std::uint64_t process, const LiveProcess::Seen& seen);
   // The process has ended, and its descriptors with it.
   void gone(std::uint64_t process);
-  // Of a file that is watched, a descriptor was closed on this node.
+  // A descriptor of a watched file was closed on this node.
   void wasClosed(int watch);
 
   struct Request {

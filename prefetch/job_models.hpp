@@ -37,9 +37,9 @@ class JobModels {
     std::size_t index = 0;
     std::string program;  // its name, without folders
   };
-  // Of the next process that comes; `info`: its facts. Each call is for another process.
+  // The place of the next process that comes; `info`: its facts. Each call is for another process.
   Place placeOf(const tracefile::ProcessInfo& info);
-  // What it goes on with, if anything. Once for each place.
+  // The models that it continues, if there are any. Once for each place.
   std::optional<predict::RankModels::Process> begin(const Place& place);
   // What is known at its end.
   void end(const Place& place, predict::RankModels::Process known);

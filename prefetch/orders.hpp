@@ -1,5 +1,5 @@
-// What a helper is told while it runs, by datagrams of one byte to its abstract socket, whose name
-// the kernel takes back at its end.
+// Orders to a running helper: datagrams of one byte to its abstract socket, whose name the kernel
+// takes back at its end.
 #pragma once
 
 #include <cstddef>

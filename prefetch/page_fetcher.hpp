@@ -30,7 +30,7 @@ class PageFetcher {
   static constexpr std::size_t kMostWaiting = 256;
   static constexpr std::size_t kThreads = 8;
 
-  // Of storage whose nodes' caches do not agree.
+  // Descriptors that stay open on storage whose nodes' caches do not agree.
   struct KeptOpen {
     std::weak_ptr<const base::Descriptor> descriptor;
     std::int64_t changed_ns = 0;  // the file's change time has to be this still

@@ -78,7 +78,7 @@ struct Simulation {
   Gain total;
 };
 
-// Of one rank, or of all. Models go on with what they learnt in an earlier run, unless that is
+// Simulates one rank, or all. Models go on with what they learnt in an earlier run, unless that is
 // nullptr. Fails where the rank does not exist, where nothing is read, and where the earlier run is
 // another application's.
 base::Result<Simulation> simulate(const tracefile::Trace& trace, std::optional<int> rank,

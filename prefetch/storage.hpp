@@ -43,7 +43,7 @@ class Storage {
     kNothing,  // it is left alone
   };
 
-  // Of the file system that the file of that name is on; `device` as stat has it.
+  // The storage of the file system that the file of that name is on; `device` as stat has it.
   Storage(const std::string& path, std::uint64_t device);
 
   bool isCoherent() const { return is_coherent_; }

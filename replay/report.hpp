@@ -35,8 +35,8 @@ struct InPlaceReport {
   std::uint64_t size = 0;  // as recorded
 };
 
-// What the storage below a target did from the first operation to the last (moved) and in the final
-// sync (synced): the sums over all nodes, with what others moved there at the same time.
+// Bytes that storage below a target moved from the first operation to the last (moved) and in the
+// final sync (synced): the sums over all nodes, with those of other programs at the same time.
 struct StorageReport {
   std::string target;
   bool is_known = false;   // the kernel counts it, on all nodes

@@ -429,7 +429,7 @@ class PatternDrawing {
   }
 
  private:
-  // Of whole numbers, at least one.
+  // Ticks at whole numbers, at least one.
   static std::vector<Tick> wholeTicks(double low, double high, double most_parts) {
     if (high - low < 1) return {{std::ceil(low), fmt::format("{:.0f}", std::ceil(low))}};
     return niceTicks(low, high, std::min(most_parts, std::floor(high - low)));

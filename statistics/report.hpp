@@ -104,7 +104,7 @@ struct Transfer {
   void addBandwidth(double least, double most);
   // Whether any call moved its bytes within its own time.
   bool hasBandwidth() const { return size_bytes.count > 0 && time_ns.count > begins; }
-  // Of the time spent inside the calls, those that only begin a transfer left out.
+  // Over the time inside the calls, without those that only begin a transfer.
   double bandwidthMibS() const {
     return mibS(size_bytes.total - begun_bytes, time_ns.total - begins_ns);
   }

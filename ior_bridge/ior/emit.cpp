@@ -65,7 +65,8 @@ std::string shellWordOf(const std::string& text) {
   return word + '\'';
 }
 
-// What a read finds that no write of IOR's comes before: text, so that no block is a hole or zeros.
+// Fills a file that IOR reads and does not write before: with text, so that no block is a hole or
+// zeros.
 constexpr std::string_view kFill = R"(fill() {
   yes omnio 2>/dev/null | head -c "$2" >"$DIR/$1"
 }
@@ -151,7 +152,7 @@ std::string upTo(int count) {
   return words;
 }
 
-// What the script does for a run: the files that it reads, the page cache, and IOR.
+// The steps of the script for a run: files that it reads, the page cache, and IOR.
 std::string stepsOf(const IorRun& run) {
   std::string out;
   if (run.filled) {

@@ -22,8 +22,8 @@ struct FamilyCalls {
 };
 FamilyCalls callsOf(const model::Series& family);
 
-// Of an operation of the phases, by iteration, in MiB/s. That over IOR's total time where it does
-// not say its parts, or the model does not have the calls of the phases.
+// Bandwidths of an operation of the phases, by iteration, in MiB/s. Taken over IOR's total time
+// where IOR does not say its parts, or the model lacks the calls of the phases.
 std::vector<double> bandwidthsOf(const model::Series& family, std::size_t operation,
                                  const SummaryTest& measured);
 

@@ -189,7 +189,7 @@ class FamilyPlanner {
     return taken;
   }
 
-  // Of the phases of one start, over all processes.
+  // Sums the phases of one start, over all processes.
   std::uint64_t weightInRun(std::size_t index) const {
     std::uint64_t bytes = 0;
     for (const Phase* phase : in_run_) bytes += weightOf(*phase, phase->operations[index]);

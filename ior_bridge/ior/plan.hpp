@@ -41,7 +41,7 @@ struct IorRun {
   bool file_per_process = false;     // -F
   bool collective = false;           // -c
   bool random = false;               // -z: the order of the transfers is IOR's own
-  // Of a random run: a task ends after so many transfers, spread over all of the file; 0: after
+  // In a random run a task ends after so many transfers, spread over all of the file; 0: after
   // all.
   std::uint64_t transfers_of_task = 0;
   bool fsync = false;          // -e: after the last write

@@ -47,7 +47,7 @@ struct OfOperations {
 // In MiB/s, over the time from the first open to the last close.
 using Bandwidths = OfOperations<double>;
 
-// What IOR measured apart: the bandwidth without opens and closes, and the time of these.
+// IOR's separate columns: the bandwidth without opens and closes, and the time of these.
 struct Columns {
   double data_mib_s = 0;
   double open_s = 0;

@@ -80,13 +80,13 @@ class AccessTimes {
   std::optional<predict::Noise> noise_;
 };
 
-// Of a cell that isBasic(); nullptr: it has none.
+// The means of a cell that isBasic(); nullptr where the model has none.
 const CellMeans* meansOf(const ModelErrors& model, const predict::CellKey& key);
 
 // "/scratch (ext4) on node1, cached"
 std::string targetOf(const predict::Calibration& calibration);
 
-// What the calls of `subject` do.
+// Totals of the calls of `subject`.
 struct CallTotals {
   double bytes = 0;
   double direct_bytes = 0;  // of them, by descriptors with O_DIRECT
@@ -103,7 +103,7 @@ std::string textOf(const std::vector<ModelErrors>& errors);
 void putErrors(base::JsonWriter& json, std::string_view key,
                const std::vector<ModelErrors>& errors);
 
-// What the calibration says and how wrong the models are, as a document. `errors` may be empty.
+// The calibration and the errors of the models as a document. `errors` may be empty.
 std::string accessTimesJson(const predict::Calibration& calibration, const std::string& name,
                             const std::vector<ModelErrors>& errors);
 

@@ -57,7 +57,7 @@ std::optional<Access> accessOfCall(const calls::Row& row);
 // Which accesses of a thread come after a pause (Access::is_paused).
 class Pauses {
  public:
-  // Of the thread's next event.
+  // Marks the accesses of the thread's next event.
   void mark(const model::ScheduleEvent& event, std::vector<Access>& accesses);
 
  private:

@@ -22,7 +22,7 @@ class ResidualHistogram {
  public:
   static constexpr std::size_t kBins = 512;  // from e^-16 to e^16, each 6 % wide
 
-  // Of a factor; at the ends of the range where it lies outside.
+  // The bin of a factor; the first or last one where it lies outside of the range.
   static std::size_t binOf(double factor);
   static double middleOf(std::size_t bin);  // a logarithm
   static double lowerOf(std::size_t bin);   // a factor

@@ -1,5 +1,5 @@
-// What the accesses of a schedule depend on and no single event says: which files ranks share, and
-// how many events there are.
+// Facts that accesses of a schedule depend on and no single event says: which files ranks share,
+// and how many events there are.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a calibration says, at a glance.
+// A calibration at a glance.
 #pragma once
 
 #include <cstddef>

@@ -23,7 +23,7 @@ std::vector<std::pair<RankKey, Processes>> byRank(const tracefile::Trace& trace,
 // The programs of a trace, without their directories.
 std::set<std::string> programsOf(const tracefile::Trace& trace);
 
-// What a rank of the trace goes on with: nullptr where `earlier` is, or where it has no such rank.
+// The models that a rank of the trace continues; nullptr where `earlier` is, or lacks that rank.
 base::Result<std::unique_ptr<RankModels>> modelsFor(const EarlierRun* earlier, RankKey rank);
 // Fails where no program of the trace is one of the earlier run. `earlier` may be nullptr.
 base::Result<void> checkApplication(const tracefile::Trace& trace, const EarlierRun* earlier);

@@ -1,5 +1,5 @@
-// What is found in the operations on a file: its access patterns (Tang et al., Euro-Par 2014), and
-// the sizes of the transfers of each context (Dorier et al., TPDS 2016, table 6). Findings of
+// Findings in the operations on a file: its access patterns (Tang et al., Euro-Par 2014), and the
+// sizes of the transfers of each context (Dorier et al., TPDS 2016, table 6). Findings of
 // several files, threads or ranks can be added.
 #pragma once
 
@@ -15,11 +15,11 @@
 
 namespace omnio::predict {
 
-// Of the reads, or of the writes, of a file.
+// Holds those of the reads, or of the writes, of a file.
 class Findings {
  public:
   using PatternKind = pattern::access::PatternKind;
-  // Of a pattern of one kind with the same parameters, wherever it begins.
+  // A pattern of one kind with the same parameters, wherever it begins.
   struct Pattern {
     std::uint64_t times = 0;
     std::int64_t first = 0;  // the lowest and the highest offset at which it begins

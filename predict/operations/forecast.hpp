@@ -56,7 +56,7 @@ struct Forecast {
   std::size_t shown = kMostNext;          // of the lines of each thread
   std::optional<std::int64_t> window_ns;  // whose Counts are shown
 
-  // Of these operations, how many begin within a time from the moment on, and how many before the
+  // How many of these operations begin within a time from the moment on, and how many before the
   // first pause that is as long: before the phase ends that is under way.
   struct Counts {
     std::uint64_t within = 0;

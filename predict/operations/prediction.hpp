@@ -79,8 +79,8 @@ struct FilePrediction {
   RunScores scores;
 };
 
-// What was found in the reads, or in the writes, of files of this name (as of FilePrediction), of
-// all ranks.
+// A pattern in the reads, or in the writes, of files of this name (as in FilePrediction), over all
+// ranks.
 struct FoundPattern {
   std::string file;
   bool writes = false;

@@ -22,7 +22,7 @@ class ScoreTimeline {
 
   struct Bin {
     std::array<Score, kWays> scores{};
-    // Of the grammar alone:
+    // The grammar alone fills these:
     std::size_t symbols = 0;  // of the largest grammar of contexts
     base::Moments windows;    // contexts that were right in each window that ended here
     base::Moments followed;   // operations in a row whose contexts were predicted here at one time
@@ -32,7 +32,7 @@ class ScoreTimeline {
 
   explicit ScoreTimeline(std::int64_t width) : width_(width) {}
 
-  // What is before 0 counts as 0. The bin holds until the next call.
+  // A place below 0 counts as 0. The reference is valid until the next call.
   Bin& at(std::int64_t place);
   // The other one has to have begun with the same width.
   void add(const ScoreTimeline& other);

@@ -43,7 +43,7 @@ class ThreadReplay {
   // How many contexts of the last ScoreTimeline::kWindow operations were right; nothing before
   // there are as many.
   std::optional<unsigned> rightOfWindow() const;
-  // What the last operation found of the contexts that were predicted some operations before it.
+  // The finding of the last operation about contexts that were predicted some operations earlier.
   const std::optional<FollowedContexts::Finding>& followed() const { return followed_; }
 
   void setTakeFound(Patterns::TakeFound take) { patterns_.setTakeFound(std::move(take)); }

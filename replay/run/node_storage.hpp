@@ -1,5 +1,5 @@
-// What the storage of the targets did while the schedule's threads ran: the leader of each node
-// watches it (core/storage/storage_watch.hpp), past the tracer.
+// Watches the storage of the targets while the schedule's threads run: on the leader of each node,
+// past the tracer (core/storage/storage_watch.hpp).
 #pragma once
 
 #include <memory>

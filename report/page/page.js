@@ -2906,7 +2906,7 @@
     });
   }
 
-  // What the pages of comparison.js and prediction.js are made with.
+  // comparison.js and prediction.js make their pages with these.
   const MEANS = {
     ...{ FONT_SIZE, MAX_BARS, NO_BREAK },
     ...{ bytes, categoryAxis, choices, clamp, count, counted, dataTable, dateText },

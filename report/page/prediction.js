@@ -49,7 +49,7 @@ globalThis.omnioPrediction = (means, { commandsOf, maybeColumn, showTop }) => {
         : { symbol: "none", step: "end" }),
       lineStyle: { width: 1.5, color: theme[colour] },
       itemStyle: { color: theme[colour] },
-      // What holds of a bin holds until the next one; the last point ends the last bin.
+      // A value holds until the next bin; the last point ends the last bin.
       data: (isSparse ? values : [...values, values[values.length - 1]]).map((value, bin) => [
         bin * width,
         height(value),

@@ -15,7 +15,7 @@ from slow_storage import SlowStorage, whyNotSlow
 RANKS = 4
 KERNELS = {"madbench": ["32", "8", "0", "0"], "btio-full": ["16", "10", "0", "20"]}
 BIN = 32 << 10
-# Of a process: operation, rep, first bin, phase. The operations of one phase alternate.
+# A row of a process: operation, rep, first bin, phase. The operations of one phase alternate.
 MADBENCH = [("write", 8, 0, 1), ("read", 2, 0, 2), ("write", 6, 0, 3), ("read", 6, 2, 3),
             ("write", 2, 6, 4), ("read", 8, 0, 5)]
 # rs = 16^3 * 40 / 4, at multiples of rs / 40 etypes, as figure 3 of the paper has it.

@@ -33,7 +33,7 @@ for i in range(50): os.pread(fd, 2048, (1 << 20) + 2048 * i)
 for i in range(4):
     for k in range(6): os.pread(fd, 16, (1 << 22) + (1 << 16) * i + 1024 * k)
 """
-# What it has to say of these: call, pattern, parameters, accesses, bytes, offset of the first.
+# The expected rows: call, pattern, parameters, accesses, bytes, offset of the first.
 PATTERNS = [("read", "contiguous", "50 x 2048 B", 50, 102400, 1 << 20),
             ("read", "strided", "100 x 512 B, every 4096 B", 100, 51200, 0),
             ("read", "nested", "4 x 6 x 16 B, every 65536 B, every 1024 B", 24, 384, 1 << 22)]

@@ -16,7 +16,7 @@ from installed import Failure, expect, run
 SOURCE = pathlib.Path(__file__).resolve().parent / "linked.c"
 RANKS = 2
 THREADS = 3
-# Of a thread: an open, 8 writes, seeks and reads, fsync, close; fopen, fwrite and fclose.
+# Each thread makes an open, 8 writes, seeks and reads, fsync, close; fopen, fwrite and fclose.
 OF_THREAD = {"open": 1, "pwrite": 8, "lseek": 8, "read": 8, "fsync": 1, "close": 1, "fopen": 1,
              "fwrite": 1, "fclose": 1}
 OF_MPI = {"MPI_File_open": 1, "MPI_File_write_at_all": 1, "MPI_File_close": 1, "MPI_Init": 1,

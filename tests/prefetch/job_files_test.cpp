@@ -51,7 +51,7 @@ class JobFilesTest : public testing::Test {
   std::vector<base::Descriptor> descriptors_;
 };
 
-// What becomes of a request for the first block.
+// Fixture that sends a request for the first block.
 class PageFetcherTest : public JobFilesTest {
  protected:
   PageFetcher::Request request(const JobDescriptor& opener) const {

@@ -234,7 +234,7 @@ TEST(GlobalPattern, NestedAndRandomRequestsAreDrawn) {
   expectTextWithin(svg);
   EXPECT_NE(svg.find("Of random requests, at most 64 of a process in a phase are drawn."),
             std::string::npos);
-  // Of a process 4 runs of the loop and 63 of 500 requests (every eighth), in four panels.
+  // Each process has 4 runs of the loop and 63 of 500 requests (every eighth), in four panels.
   EXPECT_GE(count(svg, "M"), std::size_t{2 * (4 + 63) * 4});
 }
 

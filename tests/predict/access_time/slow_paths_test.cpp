@@ -96,7 +96,7 @@ class SlowPathsTest : public ::testing::Test {
     if (!passed) return passed.failure();
     auto paths = finder.found(calibration, "c.json", "run.trace");
     if (!paths) return paths;
-    // What each read was taken for follows from its time.
+    // The class of each read follows from its time.
     index_ = {};
     counts_.assign(paths->classes.size(), 0);
     for (const Read& read : reads_) {

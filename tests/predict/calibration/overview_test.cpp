@@ -26,7 +26,7 @@ Calibration linear() {
       calibration.cells.push_back(cell);
     }
   }
-  // Of pauses, and of two processes, the tables know nothing.
+  // The tables leave pauses and two processes out.
   calibration.cells.push_back(calibration.cells.front());
   calibration.cells.back().key.is_paused = true;
   calibration.cells.push_back(calibration.cells.front());

@@ -13,7 +13,7 @@ namespace {
 using pattern::access::AccessPatterns;
 using pattern::access::PatternKind;
 
-// What is found in accesses of one byte at these offsets.
+// The findings in accesses at these offsets.
 Findings foundIn(const std::vector<std::int64_t>& offsets, std::uint64_t bytes = 1) {
   AccessPatterns patterns;
   for (const std::int64_t offset : offsets) patterns.add(offset, bytes);
