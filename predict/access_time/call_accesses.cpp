@@ -235,14 +235,14 @@ const std::vector<Access>& CallAccesses::of(const ScheduleEvent& event) {
   return found_;
 }
 
+model::FileNumber CallAccesses::fileOf(const ScheduleEvent& event) const {
+  if (event.file != model::kNoFileNumber) return event.file;
+  const auto open = opens_.find(static_cast<std::int64_t>(event.fd));
+  return open != opens_.end() && open->second ? open->second->file : model::kNoFileNumber;
+}
+
 bool CallAccesses::isInMemory(const ScheduleEvent& event) const {
-  model::FileNumber file = event.file;
-  if (file == model::kNoFileNumber) {
-    const auto open = opens_.find(static_cast<std::int64_t>(event.fd));
-    if (open == opens_.end() || !open->second) return false;
-    file = open->second->file;
-  }
-  const auto number = static_cast<std::size_t>(file);
+  const auto number = static_cast<std::size_t>(fileOf(event));
   return number < files_.size() && files_[number].is_in_memory;
 }
 

@@ -77,6 +77,9 @@ class CallAccesses {
   // The accesses of the event, the thread's next one; valid until the next call. All but
   // `processes` is set.
   const std::vector<Access>& of(const model::ScheduleEvent& event);
+  // The file that the event names, or that its descriptor is open on; asked before of() takes the
+  // event. kNoFileNumber where neither is known.
+  model::FileNumber fileOf(const model::ScheduleEvent& event) const;
 
   // Bytes that are written from now on count so many times where a sync or a close finds them: a
   // call stands for so many.

@@ -138,10 +138,7 @@ class SlowPathFinder::Second final : public model::ScheduleSink {
       accesses_.emplace(first_.facts.files);
       seconds_of_file_.resize(first_.facts.files.size());
     }
-    if (thread.rank != rank_) {
-      accesses_->beginRank();
-      file_of_fd_.clear();
-    }
+    if (thread.rank != rank_) accesses_->beginRank();
     rank_ = thread.rank;
     accesses_->beginThread(thread.pid);
     pauses_ = {};
@@ -149,9 +146,9 @@ class SlowPathFinder::Second final : public model::ScheduleSink {
   }
 
   Complaint event(const model::ScheduleEvent& event) override {
+    const auto file = static_cast<std::uint32_t>(accesses_->fileOf(event));
     found_ = accesses_->of(event);
     pauses_.mark(event, found_);
-    const std::uint32_t file = fileOf(event);
     if (found_.empty() || event.step != model::Step::kCall) return {};
     const double measured_s = static_cast<double>(event.end_ns - event.start_ns) * kNs;
     double predicted_s = 0;
@@ -191,24 +188,12 @@ class SlowPathFinder::Second final : public model::ScheduleSink {
   bool reads = false, writes = false;
 
  private:
-  // The file that the event names, or that its descriptor is of.
-  std::uint32_t fileOf(const model::ScheduleEvent& event) {
-    auto file = static_cast<std::uint32_t>(event.file);
-    if (event.file == model::kNoFileNumber) {
-      const auto of_fd = file_of_fd_.find(event.fd);
-      if (of_fd != file_of_fd_.end()) file = of_fd->second;
-    }
-    if (event.new_fd != model::kNoDescriptor) file_of_fd_[event.new_fd] = file;
-    return file;
-  }
-
   const AccessTimes& times_;
   First& first_;
   std::optional<CallAccesses> accesses_;
   Pauses pauses_;
   std::vector<Access> found_;
   int rank_ = -1;
-  std::map<model::Descriptor, std::uint32_t> file_of_fd_;
   std::vector<double> seconds_of_file_;
 };
 
