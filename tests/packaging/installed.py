@@ -40,6 +40,36 @@ def expect(what, found, wanted):
     print(f"{what}: {text if len(text) < 100 else 'as expected'}")
 
 
+def ask_pkg_config(given, prefix, *words):
+    """What pkg-config answers for the installed tree."""
+    tool = shutil.which("pkg-config")
+    if tool is None:
+        raise Failure("pkg-config is not installed (Debian: pkg-config)")
+    paths = os.environ | {"PKG_CONFIG_PATH": str(prefix / given.libdir / "pkgconfig")}
+    return run(tool, *words, env=paths).strip()
+
+
+def check_installed(check, about, options, components=()):
+    """A whole test: installs these components (all, without any) into a temporary prefix, moves it, and
+    calls check(given, prefix, scratch). Returns the exit status."""
+    parser = argparse.ArgumentParser(description=about)
+    for option in options:
+        parser.add_argument(f"--{option}", required=True)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="omnio-packaging-") as folder:
+        scratch = pathlib.Path(folder).resolve()
+        first, prefix = scratch / "first-place", scratch / "prefix"
+        try:
+            for chosen in [("--component", name) for name in components] or [()]:
+                run(given.cmake, "--install", given.build, "--prefix", first, *chosen)
+            first.rename(prefix)
+            check(given, prefix, scratch)
+        except Failure as failure:
+            print(f"{pathlib.Path(sys.argv[0]).name}: {failure}", file=sys.stderr)
+            return 1
+    return 0
+
+
 def check_cmake_package(given, prefix, scratch, trace, wanted):
     """find_package(omnio) in a project that knows nothing but the prefix."""
     build = scratch / "consumer-build"
@@ -52,13 +82,9 @@ def check_cmake_package(given, prefix, scratch, trace, wanted):
 
 def check_pkg_config(given, prefix, scratch, trace, wanted):
     """The same program, compiled by what pkg-config answers."""
-    tool = shutil.which("pkg-config")
-    if tool is None:
-        raise Failure("pkg-config is not installed (Debian: pkg-config)")
-    paths = os.environ | {"PKG_CONFIG_PATH": str(prefix / given.libdir / "pkgconfig")}
-    expect("pkg-config --modversion", run(tool, "--modversion", "omnio", env=paths).strip(),
+    expect("pkg-config --modversion", ask_pkg_config(given, prefix, "--modversion", "omnio"),
            given.version)
-    flags = run(tool, "--cflags", "--libs", "omnio", env=paths).split()
+    flags = ask_pkg_config(given, prefix, "--cflags", "--libs", "omnio").split()
     source = pathlib.Path(__file__).parent / "consumer" / "consumer.cpp"
     program = scratch / "consumer-by-pkg-config"
     run(given.compiler, source, "-o", program, *flags)
@@ -129,29 +155,14 @@ def check_no_path_of_the_build(given, prefix):
            [str(path.relative_to(prefix)) for path in texts if "spdlog" in path.read_text()], [])
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    for option in ("build", "version", "cmake", "compiler", "libdir"):
-        parser.add_argument(f"--{option}", required=True)
-    given = parser.parse_args()
-
-    with tempfile.TemporaryDirectory(prefix="omnio-packaging-") as folder:
-        scratch = pathlib.Path(folder).resolve()
-        first, prefix = scratch / "first-place", scratch / "prefix"
-        try:
-            run(given.cmake, "--install", given.build, "--prefix", first)
-            first.rename(prefix)
-            check_no_path_of_the_build(given, prefix)
-            trace, statistics = check_programs(given, prefix, scratch)
-            check_cmake_package(given, prefix, scratch, trace, statistics)
-            check_pkg_config(given, prefix, scratch, trace, statistics)
-            check_control(given, prefix, scratch)
-            check_manual_and_completion(given, prefix)
-        except Failure as failure:
-            print(f"installed.py: {failure}", file=sys.stderr)
-            return 1
-    return 0
+def check(given, prefix, scratch):
+    check_no_path_of_the_build(given, prefix)
+    trace, statistics = check_programs(given, prefix, scratch)
+    check_cmake_package(given, prefix, scratch, trace, statistics)
+    check_pkg_config(given, prefix, scratch, trace, statistics)
+    check_control(given, prefix, scratch)
+    check_manual_and_completion(given, prefix)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(check_installed(check, __doc__, ("build", "version", "cmake", "compiler", "libdir")))

@@ -3,15 +3,13 @@
 "Linking the tracer"), and records it without `omnio trace`: the trace is complete and has what the
 preloaded tracer records of the same program."""
 
-import argparse
 import json
 import os
 import pathlib
 import shutil
 import sys
-import tempfile
 
-from installed import Failure, expect, run
+from installed import ask_pkg_config, check_installed, expect, run
 
 SOURCE = pathlib.Path(__file__).resolve().parent / "linked.c"
 RANKS = 2
@@ -30,11 +28,7 @@ class Installed:
         self.omnio = prefix / "bin" / "omnio"
         self.compiler = given.compiler
         self._scratch = scratch
-        tool = shutil.which("pkg-config")
-        if tool is None:
-            raise Failure("pkg-config is not installed (Debian: pkg-config)")
-        paths = os.environ | {"PKG_CONFIG_PATH": str(prefix / given.libdir / "pkgconfig")}
-        self.tracers = pathlib.Path(run(tool, "--variable=tracerdir", "omnio", env=paths).strip())
+        self.tracers = pathlib.Path(ask_pkg_config(given, prefix, "--variable=tracerdir", "omnio"))
 
     def place(self, name):
         folder = self._scratch / name
@@ -99,31 +93,17 @@ def check_flavour(installed, flavour, has_mpi, has_openmp):
         expect(f"{flavour}, OMNIO_DIR {name}: what is recorded", list(trace.iterdir()), [])
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    for option in ("build", "cmake", "compiler", "libdir"):
-        parser.add_argument(f"--{option}", required=True)
-    given = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="omnio-packaging-") as folder:
-        scratch = pathlib.Path(folder).resolve()
-        first, prefix = scratch / "first-place", scratch / "prefix"
-        try:
-            for component in ("runtime", "devel"):
-                run(given.cmake, "--install", given.build, "--prefix", first, "--component", component)
-            first.rename(prefix)
-            installed = Installed(given, prefix, scratch)
-            check_flavour(installed, "serial", has_mpi=False, has_openmp=False)
-            check_flavour(installed, "openmp", has_mpi=False, has_openmp=True)
-            if (installed.tracers / "libomnio_mpi.so").exists() and shutil.which("mpicc"):
-                check_flavour(installed, "mpi", has_mpi=True, has_openmp=False)
-                check_flavour(installed, "hybrid", has_mpi=True, has_openmp=True)
-            else:
-                print("skipped: the flavours of MPI; this build has none, or there is no mpicc")
-        except Failure as failure:
-            print(f"linked_tracer.py: {failure}", file=sys.stderr)
-            return 1
-    return 0
+def check(given, prefix, scratch):
+    installed = Installed(given, prefix, scratch)
+    check_flavour(installed, "serial", has_mpi=False, has_openmp=False)
+    check_flavour(installed, "openmp", has_mpi=False, has_openmp=True)
+    if (installed.tracers / "libomnio_mpi.so").exists() and shutil.which("mpicc"):
+        check_flavour(installed, "mpi", has_mpi=True, has_openmp=False)
+        check_flavour(installed, "hybrid", has_mpi=True, has_openmp=True)
+    else:
+        print("skipped: the flavours of MPI; this build has none, or there is no mpicc")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(check_installed(check, __doc__, ("build", "cmake", "compiler", "libdir"),
+                             ("runtime", "devel")))

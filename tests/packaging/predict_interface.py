@@ -2,15 +2,11 @@
 """Installs what is for building on omnio into a temporary prefix, moves it, and builds the example of
 omnio_predict.h there: by pkg-config, and by CMake. It has to predict its strided loop exactly."""
 
-import argparse
-import os
 import pathlib
 import re
-import shutil
 import sys
-import tempfile
 
-from installed import Failure, expect, run
+from installed import ask_pkg_config, check_installed, expect, run
 
 HERE = pathlib.Path(__file__).resolve().parent
 EXAMPLE = HERE.parents[1] / "predict" / "api" / "example.c"
@@ -19,13 +15,9 @@ LOOP = "".join(f"in {800_000 + turn * 1_000_000} ns: call 2 of /data/field.bin a
 
 
 def check_pkg_config(given, prefix, scratch):
-    tool = shutil.which("pkg-config")
-    if tool is None:
-        raise Failure("pkg-config is not installed (Debian: pkg-config)")
-    paths = os.environ | {"PKG_CONFIG_PATH": str(prefix / given.libdir / "pkgconfig")}
-    expect("pkg-config --modversion", run(tool, "--modversion", "omnio-predict", env=paths).strip(),
+    expect("pkg-config --modversion", ask_pkg_config(given, prefix, "--modversion", "omnio-predict"),
            given.version)
-    flags = run(tool, "--cflags", "--libs", "omnio-predict", env=paths).split()
+    flags = ask_pkg_config(given, prefix, "--cflags", "--libs", "omnio-predict").split()
     program = scratch / "by-pkg-config"
     run(given.compiler, "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", EXAMPLE, "-o",
         program, *flags, f"-Wl,-rpath,{prefix / given.libdir}")
@@ -54,25 +46,12 @@ def check_library(given, prefix):
            [line for line in needed if "not found" in line or "omnio" in line], [])
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    for option in ("build", "version", "cmake", "compiler", "libdir"):
-        parser.add_argument(f"--{option}", required=True)
-    given = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="omnio-packaging-") as folder:
-        scratch = pathlib.Path(folder).resolve()
-        first, prefix = scratch / "first-place", scratch / "prefix"
-        try:
-            run(given.cmake, "--install", given.build, "--prefix", first, "--component", "devel")
-            first.rename(prefix)
-            check_library(given, prefix)
-            check_pkg_config(given, prefix, scratch)
-            check_cmake_package(given, prefix, scratch)
-        except Failure as failure:
-            print(f"predict_interface.py: {failure}", file=sys.stderr)
-            return 1
-    return 0
+def check(given, prefix, scratch):
+    check_library(given, prefix)
+    check_pkg_config(given, prefix, scratch)
+    check_cmake_package(given, prefix, scratch)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(check_installed(check, __doc__, ("build", "version", "cmake", "compiler", "libdir"),
+                             ("devel",)))
