@@ -15,7 +15,7 @@ import sys
 
 TABLES = ("posix.def", "stdio.def", "mpi.def", "threads.def")
 OWNER = "core/calls"
-TOPS = ("bench", "cli", "core", "ior_bridge", "phase_model", "predict", "preprocess",
+TOPS = ("bench", "cli", "core", "ior_bridge", "procurement", "phase_model", "predict", "preprocess",
         "replay", "report", "statistics", "trace")
 SOURCES = (".hpp", ".cpp", ".h", ".c", ".inc")
 

@@ -20,7 +20,7 @@ MPI = (*TRACEFILE, "core/tracefile")
 ORDER = (*MPI, "core/mpi")
 ALL_OF_CORE = (*ORDER, "core/order", "core/model", "core/pattern")
 ALL_BUT_TRACE = (*ALL_OF_CORE, "core/storage", "logging", "statistics", "preprocess", "phase_model", "predict", "prefetch",
-                 "replay", "ior_bridge", "report")
+                 "replay", "ior_bridge", "procurement", "report")
 
 # Folder -> the other folders that it may include. A file belongs to the longest that fits its path.
 LAYERS = {
@@ -45,6 +45,7 @@ LAYERS = {
     "prefetch": (*ALL_OF_CORE, "predict"),
     "replay": (*ALL_OF_CORE, "core/storage", "logging"),
     "ior_bridge": (*ALL_OF_CORE, "core/storage", "logging", "replay"),
+    "procurement": (*ALL_OF_CORE, "core/storage", "logging", "phase_model", "replay", "ior_bridge"),
     "cli": ALL_BUT_TRACE,
 }
 

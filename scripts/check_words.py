@@ -37,7 +37,8 @@ FOUND = {phrase: re.compile(r"\b" + phrase.replace(" ", r"\s+") + r"(?=\s)"
          for phrase in PHRASES}
 
 FOLDERS = ("core", "trace", "statistics", "preprocess", "phase_model", "predict", "replay",
-           "ior_bridge", "report", "cli", "tests", "bench", "scripts", "cmake", "configs", "docs")
+           "ior_bridge", "procurement", "report", "cli", "tests", "bench", "scripts", "cmake",
+           "configs", "docs")
 C_LIKE = (".cpp", ".hpp", ".c", ".h", ".def", ".inc")
 
 # A string, a character or a comment of C++, whichever comes first.

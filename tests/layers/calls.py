@@ -86,8 +86,8 @@ class CheckCalls(unittest.TestCase):
         self.assertEqual(self.places(text, "tests/core/a.cpp"), [])
 
     def test_all_folders_of_code_are_read(self):
-        for folder in ("bench", "cli", "core/order", "ior_bridge", "phase_model", "predict",
-                       "preprocess", "report", "statistics", "trace/wrap"):
+        for folder in ("bench", "cli", "core/order", "ior_bridge", "procurement", "phase_model",
+                       "predict", "preprocess", "report", "statistics", "trace/wrap"):
             self.assertEqual(self.places('bool b = plain == "unlink";\n', folder + "/a.hpp"), [1])
 
     def test_a_tree_without_calls_is_refused(self):

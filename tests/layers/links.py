@@ -9,7 +9,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDERS = ("docs", "core", "trace", "statistics", "preprocess", "phase_model", "predict", "replay",
-           "ior_bridge", "report", "cli", "tests", "bench", "scripts", "configs")
+           "ior_bridge", "procurement", "report", "cli", "tests", "bench", "scripts", "configs")
 LINK = re.compile(r"!?\[[^\]]*\]\(([^()\s]+)\)")
 HEADING = re.compile(r"#{1,6}\s+(.*)")
 

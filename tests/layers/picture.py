@@ -259,8 +259,8 @@ class Tree(unittest.TestCase):
 
     def test_what_guides_name_exists(self):
         names = {path.name for top in ("core", "trace", "statistics", "preprocess", "phase_model",
-                                       "predict", "replay", "ior_bridge", "report", "cli",
-                                       "tests", "scripts")
+                                       "predict", "replay", "ior_bridge", "procurement",
+                                       "report", "cli", "tests", "scripts")
                  for path in (ROOT / top).rglob("*.*")}
         names |= {path.name for path in ROOT.glob("*.*")}
         for page in GUIDES:

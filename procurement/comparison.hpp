@@ -15,7 +15,9 @@
 #include "core/model/phase_model.hpp"
 #include "ior_bridge/ior/summary_reader.hpp"
 
-namespace omnio::ior {
+namespace omnio::procurement {
+
+inline constexpr double kNsInSecond = 1e9;
 
 using base::Interval;
 using base::Measure;
@@ -56,9 +58,9 @@ struct Candidate {
   std::set<Origin> origins;
   std::optional<TimeKind> kind;  // nothing: no times yet
   std::vector<double> io_s;
-  std::map<int, PhaseTimes> phases;  // by phase of the model
-  std::vector<SummaryRun> runs;      // as many, or none: phases were run one by one
-  bool is_summed = false;            // by setBesideSums()
+  std::map<int, PhaseTimes> phases;   // by phase of the model
+  std::vector<ior::SummaryRun> runs;  // as many, or none: phases were run one by one
+  bool is_summed = false;             // by setBesideSums()
   std::optional<Peak> peak;
 };
 
@@ -93,7 +95,7 @@ struct ComparedCandidate {
   double bandwidth_mib_s = 0;  // weight over I/O time
   Ratio to_best;               // of I/O times
   // The median of each time of the runs; nothing where there are none.
-  std::optional<SummaryRun> parts;
+  std::optional<ior::SummaryRun> parts;
   PeakShare peak_share;  // over all phases whose writes and reads were measured apart
   std::optional<int> slowest_phase;
 };
@@ -149,4 +151,4 @@ inline constexpr std::size_t kMostPagePhases = 200;
 // The data of the page of a comparison (docs/formats/comparison_page.md).
 std::string pageDataOf(const Comparison& comparison, const PageAbout& about);
 
-}  // namespace omnio::ior
+}  // namespace omnio::procurement

@@ -1,4 +1,4 @@
-#include "ior_bridge/comparison.hpp"
+#include "procurement/comparison.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "tests/ior_bridge/sample_model.hpp"
 
-namespace omnio::ior {
+namespace omnio::procurement {
 namespace {
 
 using model::Operation;
@@ -240,4 +240,4 @@ TEST_F(BesideSums, WantATimeOfEachPhaseInEachRun) {
 }
 
 }  // namespace
-}  // namespace omnio::ior
+}  // namespace omnio::procurement

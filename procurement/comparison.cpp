@@ -1,4 +1,4 @@
-#include "ior_bridge/comparison.hpp"
+#include "procurement/comparison.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,10 +14,8 @@
 #include "core/model/phase_series.hpp"
 #include "ior_bridge/estimate.hpp"
 
-namespace omnio::ior {
+namespace omnio::procurement {
 namespace {
-
-constexpr double kNsInSecond = 1e9;
 
 // Bytes that were moved in a time.
 struct Moved {
@@ -57,20 +55,22 @@ MovedBoth movedIn(const model::Phase& phase, const PhaseTimes& times) {
   return moved;
 }
 
-std::optional<SummaryRun> partsOf(const Candidate& candidate) {
+std::optional<ior::SummaryRun> partsOf(const Candidate& candidate) {
   if (candidate.runs.empty() || candidate.runs.size() != candidate.io_s.size()) return {};
-  SummaryRun result;
-  for (const auto part : {&SummaryRun::data_s, &SummaryRun::metadata_s, &SummaryRun::sync_s,
-                          &SummaryRun::waiting_s, &SummaryRun::sum_s}) {
+  ior::SummaryRun result;
+  for (const auto part :
+       {&ior::SummaryRun::data_s, &ior::SummaryRun::metadata_s, &ior::SummaryRun::sync_s,
+        &ior::SummaryRun::waiting_s, &ior::SummaryRun::sum_s}) {
     std::vector<double> values;
-    for (const SummaryRun& run : candidate.runs) values.push_back(run.*part);
-    result.*part = spreadOf(std::move(values)).median;
+    for (const ior::SummaryRun& run : candidate.runs) values.push_back(run.*part);
+    result.*part = ior::spreadOf(std::move(values)).median;
   }
   std::vector<double> chains;
-  for (const SummaryRun& run : candidate.runs) {
+  for (const ior::SummaryRun& run : candidate.runs) {
     if (run.chain_s) chains.push_back(*run.chain_s);
   }
-  if (chains.size() == candidate.runs.size()) result.chain_s = spreadOf(std::move(chains)).median;
+  if (chains.size() == candidate.runs.size())
+    result.chain_s = ior::spreadOf(std::move(chains)).median;
   return result;
 }
 
@@ -311,7 +311,7 @@ std::string partsTable(const Comparison& comparison) {
       {"medians, s", "data", "metadata", "sync", "waiting", "sum", "chain", ""}};
   for (const ComparedCandidate& each : comparison.ranking) {
     if (!each.parts) continue;
-    const SummaryRun& parts = *each.parts;
+    const ior::SummaryRun& parts = *each.parts;
     table.push_back({base::printable(each.candidate.name), secondsText(parts.data_s),
                      secondsText(parts.metadata_s), secondsText(parts.sync_s),
                      secondsText(parts.waiting_s), secondsText(parts.sum_s),
@@ -586,4 +586,4 @@ std::string csvOf(const Comparison& comparison) {
   return out;
 }
 
-}  // namespace omnio::ior
+}  // namespace omnio::procurement

@@ -1,0 +1,274 @@
+#include "procurement/candidate_results.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/base/printable.hpp"
+#include "ior_bridge/ior/emit.hpp"
+#include "ior_bridge/ior/plan_results.hpp"
+#include "ior_bridge/ior/summary_reader.hpp"
+#include "phase_model/model_builder.hpp"
+
+namespace omnio::procurement {
+namespace {
+
+namespace fs = std::filesystem;
+
+base::Failure refuse(const std::string& path, std::string_view why) {
+  return {base::Code::kInvalid, fmt::format("{}: {}", base::printable(path), why)};
+}
+
+// Why these times cannot be added to those that the candidate has; nothing when they can.
+base::Result<void> takeKind(const std::string& path, TimeKind kind, Candidate& into) {
+  if (!into.kind) into.kind = kind;
+  if (into.kind == kind) return {};
+  return refuse(path, fmt::format("{}, and others of \"{}\" are of {}", kindText(kind),
+                                  base::printable(into.name), kindText(*into.kind)));
+}
+
+base::Result<void> takeTarget(const std::string& path, const std::string& target, Candidate& into) {
+  if (into.target.empty()) into.target = target;
+  if (target.empty() || into.target == target) return {};
+  return refuse(
+      path, fmt::format("results of {}, and others of \"{}\" are of {}", base::printable(target),
+                        base::printable(into.name), base::printable(into.target)));
+}
+
+// Adds the times that follow from the bandwidths of a phase. `mib_s`: by operation of the phase,
+// and by run.
+void addPhaseTimes(const model::Phase& phase, const std::vector<std::vector<double>>& mib_s,
+                   std::size_t runs, PhaseTimes& into) {
+  if (phase.isMetadata()) return;
+  for (std::size_t run = 0; run < runs; ++run) {
+    double seconds[2] = {0, 0};  // of writes, and of reads
+    bool is_there[2] = {false, false};
+    bool is_whole = true;
+    for (std::size_t i = 0; i < phase.operations.size(); ++i) {
+      if (run >= mib_s[i].size()) {
+        is_whole = false;
+        continue;
+      }
+      const std::size_t kind = phase.operations[i].operation == model::Operation::kWrite ? 0 : 1;
+      is_there[kind] = true;
+      seconds[kind] += static_cast<double>(model::weightOf(phase, phase.operations[i])) /
+                       model::kMiB / mib_s[i][run];
+    }
+    if (!is_whole) continue;
+    into.all_s.push_back(seconds[0] + seconds[1]);
+    if (is_there[0]) into.write_s.push_back(seconds[0]);
+    if (is_there[1]) into.read_s.push_back(seconds[1]);
+  }
+}
+
+// Phases that were run one by one: the n-th iterations of all phases are the n-th run.
+void addSums(const model::PhaseModel& model,
+             const std::map<int, std::vector<std::vector<double>>>& mib_s, std::size_t iterations,
+             Candidate& into) {
+  std::vector<double> sums(iterations, 0);
+  for (const model::Phase& phase : model.phases) {
+    if (phase.isMetadata()) continue;
+    PhaseTimes times;
+    addPhaseTimes(phase, mib_s.at(phase.id), iterations, times);
+    for (std::size_t run = 0; run < sums.size(); ++run) sums[run] += times.all_s[run];
+    PhaseTimes& all = into.phases[phase.id];
+    for (auto part : {&PhaseTimes::all_s, &PhaseTimes::write_s, &PhaseTimes::read_s}) {
+      (all.*part).insert((all.*part).end(), (times.*part).begin(), (times.*part).end());
+    }
+  }
+  into.io_s.insert(into.io_s.end(), sums.begin(), sums.end());
+}
+
+// The summaries of IOR beside an ior-plan.json.
+base::Result<void> addPlan(const model::PhaseModel& model, const std::string& path,
+                           Candidate& into) {
+  const base::Result<ior::PlanResults> results = ior::readPlanResults(path, model);
+  if (!results) return results.failure();
+  if (results->mib_s.empty()) return refuse(path, "the model has no phases");
+  if (auto taken = takeKind(path, TimeKind::kSum, into); !taken) return taken;
+  if (auto taken = takeTarget(path, results->target, into); !taken) return taken;
+  into.origins.insert(Origin::kIor);
+  addSums(model, results->mib_s, results->iterations, into);
+  return {};
+}
+
+// Phases that the phase runner ran by themselves: all of them, as often as the one with least.
+base::Result<void> addApart(const model::PhaseModel& model, const std::string& path,
+                            const ior::Summary& summary, Candidate& into) {
+  std::map<int, std::vector<std::vector<double>>> mib_s;
+  std::size_t iterations = std::numeric_limits<std::size_t>::max();
+  for (const model::Phase& phase : model.phases) {
+    if (phase.isMetadata()) continue;
+    const auto test = std::ranges::find(summary.tests, phase.id, &ior::SummaryTest::phase);
+    if (test == summary.tests.end()) {
+      return refuse(path, fmt::format("its phases were run one by one, and phase {} is not there: "
+                                      "they do not add up to the time of all",
+                                      phase.id));
+    }
+    for (const model::PhaseOperation& operation : phase.operations) {
+      const std::vector<double>& found = test->bandwidth_mib_s.of(operation.operation);
+      mib_s[phase.id].push_back(found);
+      iterations = std::min(iterations, found.size());
+    }
+  }
+  if (mib_s.empty()) return refuse(path, "the model has no phases");
+  if (iterations == 0) {
+    return refuse(path, "writes or reads of a phase have no result in it");
+  }
+  if (auto taken = takeKind(path, TimeKind::kSum, into); !taken) return taken;
+  addSums(model, mib_s, iterations, into);
+  return {};
+}
+
+// Runs of the phase runner.
+base::Result<void> addResults(const model::PhaseModel& model, const std::string& path,
+                              Candidate& into) {
+  const base::Result<ior::Summary> summary = ior::readSummary(path);
+  if (!summary) return summary.failure();
+  if (summary->of.model.empty()) {
+    return refuse(path,
+                  "a summary of IOR, which does not say of which model it is: give the "
+                  "ior-plan.json of `omnio ior` that is beside it");
+  }
+  if (summary->of.model != model::digestOf(model)) {
+    return refuse(path, fmt::format("results of another model ({}; this one is {})",
+                                    base::inBrief(summary->of.model), model::digestOf(model)));
+  }
+  if (auto taken = takeTarget(path, summary->of.target, into); !taken) return taken;
+  into.origins.insert(Origin::kPhaseRun);
+  if (summary->runs.empty()) return addApart(model, path, *summary, into);
+  if (auto taken = takeKind(path, TimeKind::kTogether, into); !taken) return taken;
+  for (const ior::SummaryRun& run : summary->runs) {
+    into.io_s.push_back(run.io_s);
+    into.runs.push_back(run);
+  }
+  for (const ior::SummaryTest& test : summary->tests) {
+    const auto phase = std::ranges::find(model.phases, test.phase.value_or(0), &model::Phase::id);
+    if (phase == model.phases.end()) continue;
+    for (const double rate : test.operations_per_s) {
+      into.phases[phase->id].all_s.push_back(static_cast<double>(phase->metadata.operations) /
+                                             rate);
+    }
+    std::vector<std::vector<double>> mib_s;
+    for (const model::PhaseOperation& operation : phase->operations) {
+      mib_s.push_back(test.bandwidth_mib_s.of(operation.operation));
+    }
+    addPhaseTimes(*phase, mib_s, summary->runs.size(), into.phases[phase->id]);
+  }
+  return {};
+}
+
+// The seconds of the phase in a trace; of its writes or reads where it has nothing else.
+void addTraceTime(const model::Phase& phase, double seconds, PhaseTimes& into) {
+  into.all_s.push_back(seconds);
+  if (phase.isMetadata()) return;
+  const model::Operation first = phase.operations.front().operation;
+  const bool is_of_one_kind = std::ranges::all_of(
+      phase.operations,
+      [&](const model::PhaseOperation& operation) { return operation.operation == first; });
+  if (!is_of_one_kind) return;
+  (first == model::Operation::kWrite ? into.write_s : into.read_s).push_back(seconds);
+}
+
+// How many phases, from the first, are the same in both: all, the data phases alone, or none. How
+// often metadata calls are made differs from run to run (retries, polling).
+std::size_t alikePhases(const model::PhaseModel& a, const model::PhaseModel& b) {
+  // Data phases are first.
+  const auto data = [](const model::PhaseModel& of) {
+    return std::span(of.phases.begin(), std::ranges::find_if(of.phases, &model::Phase::isMetadata));
+  };
+  const auto same_data = [](const model::Phase& x, const model::Phase& y) {
+    return x.weight_bytes == y.weight_bytes && x.interface == y.interface;
+  };
+  if (!std::ranges::equal(data(a), data(b), same_data)) return 0;
+  const auto same = [](const model::Phase& x, const model::Phase& y) {
+    const auto name = [](const auto& call) { return call.first; };
+    return x.isMetadata() == y.isMetadata() &&
+           (!x.isMetadata() || std::ranges::equal(x.calls, y.calls, {}, name, name));
+  };
+  if (std::ranges::equal(a.phases, b.phases, same)) return a.phases.size();
+  return data(a).size();
+}
+
+// A trace of the application itself, or of a replay.
+base::Result<void> addTrace(const model::PhaseModel& model, const std::string& path,
+                            Candidate& into) {
+  const base::Result<tracefile::Trace> trace = tracefile::Trace::open(path);
+  if (!trace) return trace.failure();
+  const base::Result<phases::MadeModel> made = phases::makePhaseModel(*trace, {});
+  if (!made) return made.failure();
+  const model::PhaseModel& own = made->model;
+  if (!own.source_whole) return refuse(path, "the trace is not whole");
+  const auto weight = [](const model::PhaseModel& of) {
+    std::uint64_t bytes = 0;
+    for (const model::Phase& phase : of.phases) bytes += phase.weight_bytes;
+    return bytes;
+  };
+  if (own.processes != model.processes || weight(own) != weight(model)) {
+    return refuse(path, fmt::format("{} processes move {} bytes there, and {} move {} in the model",
+                                    own.processes, weight(own), model.processes, weight(model)));
+  }
+  const std::size_t alike = alikePhases(own, model);
+  if (weight(model) == 0 && alike == 0) {
+    return refuse(path, "its metadata phases have other calls than those of the model");
+  }
+  if (auto taken = takeKind(path, TimeKind::kTogether, into); !taken) return taken;
+  std::error_code ignored;
+  into.origins.insert(fs::exists(fs::path(path) / "replay.json", ignored) ? Origin::kReplay
+                                                                          : Origin::kApplication);
+  const auto seconds = [](std::int64_t ns) { return static_cast<double>(ns) / kNsInSecond; };
+  into.io_s.push_back(seconds(own.io.total()));
+  std::int64_t sum_ns = own.io_outside.total();
+  for (const model::Phase& phase : own.phases) sum_ns += phase.io.total();
+  into.runs.push_back({.io_s = into.io_s.back(),
+                       .data_s = seconds(own.io.data_ns),
+                       .metadata_s = seconds(own.io.metadata_ns),
+                       .sync_s = seconds(own.io.sync_ns),
+                       .waiting_s = seconds(own.io.waiting_ns),
+                       .sum_s = seconds(sum_ns)});
+  for (std::size_t i = 0; i < alike; ++i) {
+    addTraceTime(model.phases[i], seconds(own.phases[i].io.total()),
+                 into.phases[model.phases[i].id]);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string_view kindText(TimeKind kind) {
+  return kind == TimeKind::kSum ? "sums over phases that were run one by one"
+                                : "runs of all phases together";
+}
+
+base::Result<Candidate> candidateOf(const model::PhaseModel& model, const std::string& word) {
+  Candidate candidate;
+  const std::size_t equals = word.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == word.size()) {
+    return base::failure(base::Code::kInvalid,
+                         "\"{}\": a candidate is given as NAME=RESULT, or NAME=RESULT,RESULT...",
+                         base::printable(word));
+  }
+  candidate.name = word.substr(0, equals);
+  for (std::size_t at = equals + 1; at <= word.size();) {
+    const std::size_t end = std::min(word.find(',', at), word.size());
+    const std::string path = word.substr(at, end - at);
+    at = end + 1;
+    if (path.empty()) continue;
+    std::error_code ignored;
+    const auto added = fs::is_directory(path, ignored) ? addTrace(model, path, candidate)
+                       : ior::memberOf(path, "format") == ior::kPlanFormat
+                           ? addPlan(model, path, candidate)
+                           : addResults(model, path, candidate);
+    if (!added) return added.failure();
+    candidate.sources.push_back(path);
+  }
+  return candidate;
+}
+
+}  // namespace omnio::procurement
