@@ -25,6 +25,8 @@ void printSentence(std::string_view sentence, bool is_last) {
 
 void printFailure(std::string_view sentence) { printSentence(sentence, false); }
 
+void printNote(std::string_view sentence) { printSentence(sentence, false); }
+
 int fail(const base::Failure& failure, int exit_code) {
   printSentence(failure.sentence, true);
   return exit_code;

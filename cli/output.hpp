@@ -17,7 +17,9 @@ inline constexpr int kDifferences = 3;  // done, with differences or with data t
 // Says why a command failed: one line on stderr, `omnio: <sentence>`, safe for a terminal
 // (core/base/printable.hpp).
 void printFailure(std::string_view sentence);
-// The same as the last that the command does, and the exit status that goes with it.
+// The same of what is not a failure: how far the work is, or what a reader has to know.
+void printNote(std::string_view sentence);
+// As printFailure(), as the last that the command does, and the exit status that goes with it.
 int fail(const base::Failure& failure, int exit_code = kFailed);
 
 enum class OutputForm { kText, kJson };  // which escapes it takes

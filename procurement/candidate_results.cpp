@@ -15,6 +15,7 @@
 #include "ior_bridge/ior/plan_results.hpp"
 #include "ior_bridge/ior/summary_reader.hpp"
 #include "phase_model/model_builder.hpp"
+#include "procurement/replay_report.hpp"
 
 namespace omnio::procurement {
 namespace {
@@ -196,9 +197,9 @@ std::size_t alikePhases(const model::PhaseModel& a, const model::PhaseModel& b) 
   return data(a).size();
 }
 
-// A trace of the application itself, or of a replay.
+// A trace of the application itself, or of the replay that the report is of.
 base::Result<void> addTrace(const model::PhaseModel& model, const std::string& path,
-                            Candidate& into) {
+                            const ReplayReport* report, Candidate& into) {
   const base::Result<tracefile::Trace> trace = tracefile::Trace::open(path);
   if (!trace) return trace.failure();
   const base::Result<phases::MadeModel> made = phases::makePhaseModel(*trace, {});
@@ -219,19 +220,18 @@ base::Result<void> addTrace(const model::PhaseModel& model, const std::string& p
     return refuse(path, "its metadata phases have other calls than those of the model");
   }
   if (auto taken = takeKind(path, TimeKind::kTogether, into); !taken) return taken;
-  std::error_code ignored;
-  into.origins.insert(fs::exists(fs::path(path) / "replay.json", ignored) ? Origin::kReplay
-                                                                          : Origin::kApplication);
   const auto seconds = [](std::int64_t ns) { return static_cast<double>(ns) / kNsInSecond; };
-  into.io_s.push_back(seconds(own.io.total()));
+  ior::SummaryRun run = {.io_s = seconds(own.io.total()),
+                         .data_s = seconds(own.io.data_ns),
+                         .metadata_s = seconds(own.io.metadata_ns),
+                         .sync_s = seconds(own.io.sync_ns),
+                         .waiting_s = seconds(own.io.waiting_ns)};
+  if (report != nullptr && report->io) run = *report->io;
   std::int64_t sum_ns = own.io_outside.total();
   for (const model::Phase& phase : own.phases) sum_ns += phase.io.total();
-  into.runs.push_back({.io_s = into.io_s.back(),
-                       .data_s = seconds(own.io.data_ns),
-                       .metadata_s = seconds(own.io.metadata_ns),
-                       .sync_s = seconds(own.io.sync_ns),
-                       .waiting_s = seconds(own.io.waiting_ns),
-                       .sum_s = seconds(sum_ns)});
+  run.sum_s = seconds(sum_ns);
+  into.io_s.push_back(run.io_s);
+  into.runs.push_back(run);
   for (std::size_t i = 0; i < alike; ++i) {
     addTraceTime(model.phases[i], seconds(own.phases[i].io.total()),
                  into.phases[model.phases[i].id]);
@@ -239,36 +239,90 @@ base::Result<void> addTrace(const model::PhaseModel& model, const std::string& p
   return {};
 }
 
+// The directory of a replay: its report, and its trace where it has one.
+base::Result<void> addReplay(const model::PhaseModel& model, const std::string& path,
+                             Candidate& into) {
+  const base::Result<ReplayReport> report = readReplayReport(reportOf(path));
+  if (!report) return report.failure();
+  if (into.target.empty()) into.target = report->target;
+  into.origins.insert(Origin::kReplay);
+  into.run_s.push_back(report->run_s);
+  if (report->is_traced) return addTrace(model, path, &*report, into);
+  if (auto taken = takeKind(path, TimeKind::kTogether, into); !taken) return taken;
+  if (!report->io) {
+    return refuse(path, "a replay in asap without a trace: only its run time is known");
+  }
+  into.io_s.push_back(report->io->io_s);
+  return {};
+}
+
+base::Result<void> addResult(const model::PhaseModel& model, const std::string& path,
+                             Candidate& into) {
+  std::error_code ignored;
+  if (fs::exists(reportOf(path), ignored)) return addReplay(model, path, into);
+  if (fs::is_directory(path, ignored)) {
+    into.origins.insert(Origin::kApplication);
+    return addTrace(model, path, nullptr, into);
+  }
+  if (ior::memberOf(path, "format") == ior::kPlanFormat) return addPlan(model, path, into);
+  return addResults(model, path, into);
+}
+
 }  // namespace
 
 std::string_view kindText(TimeKind kind) {
+  if (kind == TimeKind::kRun) return "run times";
   return kind == TimeKind::kSum ? "sums over phases that were run one by one"
                                 : "runs of all phases together";
 }
 
-base::Result<Candidate> candidateOf(const model::PhaseModel& model, const std::string& word) {
+base::Result<Candidate> candidateOf(const model::PhaseModel& model, const std::string& name,
+                                    const std::vector<std::string>& results, Criterion criterion) {
   Candidate candidate;
+  candidate.name = name;
+  for (const std::string& path : results) {
+    if (auto added = addResult(model, path, candidate); !added) return added.failure();
+    candidate.sources.push_back(path);
+  }
+  if (criterion == Criterion::kRunTime) {
+    if (candidate.run_s.size() != results.size()) {
+      return base::failure(base::Code::kInvalid, "\"{}\": only replays have run times",
+                           base::printable(name));
+    }
+    candidate.kind = TimeKind::kRun;
+    candidate.io_s = candidate.run_s;
+  }
+  return candidate;
+}
+
+base::Result<Candidate> candidateOf(const model::PhaseModel& model, const std::string& word) {
   const std::size_t equals = word.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == word.size()) {
     return base::failure(base::Code::kInvalid,
                          "\"{}\": a candidate is given as NAME=RESULT, or NAME=RESULT,RESULT...",
                          base::printable(word));
   }
-  candidate.name = word.substr(0, equals);
+  std::vector<std::string> results;
   for (std::size_t at = equals + 1; at <= word.size();) {
     const std::size_t end = std::min(word.find(',', at), word.size());
-    const std::string path = word.substr(at, end - at);
+    if (end > at) results.push_back(word.substr(at, end - at));
     at = end + 1;
-    if (path.empty()) continue;
-    std::error_code ignored;
-    const auto added = fs::is_directory(path, ignored) ? addTrace(model, path, candidate)
-                       : ior::memberOf(path, "format") == ior::kPlanFormat
-                           ? addPlan(model, path, candidate)
-                           : addResults(model, path, candidate);
-    if (!added) return added.failure();
-    candidate.sources.push_back(path);
   }
-  return candidate;
+  return candidateOf(model, word.substr(0, equals), results);
+}
+
+base::Result<double> timeOf(const std::string& result, Criterion criterion) {
+  std::error_code ignored;
+  if (!fs::is_directory(result, ignored)) {
+    const base::Result<ior::Summary> summary = ior::readSummary(result);
+    if (!summary) return summary.failure();
+    if (summary->runs.size() != 1) return refuse(result, "not the result of one run");
+    return summary->runs.front().io_s;
+  }
+  const base::Result<ReplayReport> report = readReplayReport(reportOf(result));
+  if (!report) return report.failure();
+  if (criterion == Criterion::kIoTime && report->io) return report->io->io_s;
+  return report->run_s;
 }
 
 }  // namespace omnio::procurement

@@ -4,18 +4,28 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/result.hpp"
 #include "core/model/phase_model.hpp"
 #include "procurement/comparison.hpp"
+#include "procurement/evaluation_plan.hpp"
 
 namespace omnio::procurement {
 
 std::string_view kindText(TimeKind kind);
 
-// A candidate with all results that a word names: "NAME=RESULT,RESULT...". A result is a trace, a
-// document of omnio-phase-run or an ior-plan.json. Fails where one is of another model or target
-// than the others, or has times of another kind.
+// A candidate with all of its results, each a trace, the directory of a replay, a document of
+// omnio-phase-run or an ior-plan.json. Its times are I/O times; with `criterion`, the run times of
+// replays. Fails where a result is of another model or target than the others, or has times of
+// another kind.
+base::Result<Candidate> candidateOf(const model::PhaseModel& model, const std::string& name,
+                                    const std::vector<std::string>& results,
+                                    Criterion criterion = Criterion::kIoTime);
+// The same of a word: "NAME=RESULT,RESULT...".
 base::Result<Candidate> candidateOf(const model::PhaseModel& model, const std::string& word);
+
+// The time of one finished run (a replay's directory, or a document of omnio-phase-run) alone.
+base::Result<double> timeOf(const std::string& result, Criterion criterion);
 
 }  // namespace omnio::procurement

@@ -78,6 +78,7 @@ double secondsOf(const event::IoTime& io) { return static_cast<double>(io.total(
 
 std::optional<double> applicationTime(const model::PhaseModel& model, TimeKind kind) {
   double seconds = 0;
+  if (kind == TimeKind::kRun) return std::nullopt;  // a model does not have it
   if (kind == TimeKind::kTogether) {
     seconds = secondsOf(model.io);
   } else {
@@ -160,8 +161,10 @@ bool setBesideSums(const model::PhaseModel& model, Candidate& candidate) {
   return true;
 }
 
-Comparison compare(const model::PhaseModel& model, std::vector<Candidate> candidates) {
+Comparison compare(const model::PhaseModel& model, std::vector<Candidate> candidates,
+                   const std::optional<Rounds>& rounds) {
   Comparison result;
+  result.rounds = rounds;
   result.source = model.source;
   result.source_whole = model.source_whole;
   for (const model::Phase& phase : model.phases) {
@@ -170,7 +173,8 @@ Comparison compare(const model::PhaseModel& model, std::vector<Candidate> candid
   }
   result.kind = candidates.front().kind.value_or(TimeKind::kTogether);
   result.application_s = applicationTime(model, result.kind);
-  const std::size_t pairs = candidates.size() * (candidates.size() - 1) / 2;
+  const double level = rounds ? rounds->levelOf(candidates.size())
+                              : base::levelOfPair(candidates.size() * (candidates.size() - 1) / 2);
   for (Candidate& candidate : candidates) {
     result.order.push_back(candidate.name);
     ComparedCandidate& compared = result.ranking.emplace_back();
@@ -190,15 +194,18 @@ Comparison compare(const model::PhaseModel& model, std::vector<Candidate> candid
   }
   std::ranges::stable_sort(result.ranking, {},
                            [](const ComparedCandidate& c) { return c.io_s.middle; });
-  const std::vector<double>& best = result.ranking.front().candidate.io_s;
+  const Candidate& best = result.ranking.front().candidate;
   for (ComparedCandidate& compared : result.ranking) {
-    compared.to_best = ratioOf(compared.candidate.io_s, best, pairs);
+    const bool is_paired = rounds && !compared.candidate.is_elsewhere && !best.is_elsewhere;
+    const auto ratio_of = is_paired ? base::ratioByRounds : base::ratioOf;
+    compared.to_best = ratio_of(compared.candidate.io_s, best.io_s, level);
     const bool is_best = &compared == &result.ranking.front();
     if (is_best) continue;
     (compared.to_best.isSlower() ? result.slower : result.not_told_apart)
         .push_back(compared.candidate.name);
   }
-  if (result.not_told_apart.empty()) result.winner = result.ranking.front().candidate.name;
+  if (result.not_told_apart.empty() && result.ranking.size() > 1)
+    result.winner = result.ranking.front().candidate.name;
   std::vector<MovedBoth> moved(result.ranking.size());
   for (const model::Phase& phase : model.phases) {
     result.phases.push_back(comparedOf(model, {&phase}, result.ranking, &moved));
@@ -216,6 +223,9 @@ Comparison compare(const model::PhaseModel& model, std::vector<Candidate> candid
 namespace {
 
 std::string secondsText(double seconds) { return fmt::format("{:.6g}", seconds); }
+
+// How sure the intervals of the ratios are, all of them together.
+int ratioPercentOf(const Comparison& comparison) { return comparison.rounds ? 99 : 95; }
 
 std::string rangeText(const std::optional<Interval>& interval) {
   if (!interval) return "1 run";
@@ -242,6 +252,9 @@ std::set<int> longest(const std::vector<ComparedPhase>& phases, std::size_t rows
 
 std::string verdictOf(const Comparison& comparison) {
   const std::string first = comparison.ranking.front().candidate.name;
+  if (comparison.ranking.size() == 1) {
+    return fmt::format("{} is alone: there is nothing to compare it with", base::printable(first));
+  }
   if (comparison.winner) return fmt::format("{} is the fastest", base::printable(first));
   const auto namesOf = [](const std::vector<std::string>& names) {
     std::vector<std::string> printable;
@@ -268,6 +281,12 @@ std::vector<std::string> warningsOf(const Comparison& comparison) {
 
 std::vector<std::string> notesOf(const Comparison& comparison) {
   std::vector<std::string> notes;
+  if (comparison.rounds && comparison.ranking.size() > 1) {
+    notes.push_back(
+        fmt::format("rounds of a run on each candidate, {} to {} of them until there is a winner; "
+                    "among equal candidates one is named in at most 1 evaluation of {:.0f}",
+                    comparison.rounds->least, comparison.rounds->most, 1 / kWrongWinner));
+  }
   if (comparison.kind == TimeKind::kSum) {
     std::vector<std::string> summed;
     for (const ComparedCandidate& each : comparison.ranking) {
@@ -366,9 +385,10 @@ std::string peakTable(const Comparison& comparison, const std::vector<ComparedPh
 
 std::string textOf(const Comparison& comparison, std::size_t rows, bool is_each) {
   std::string out;
-  std::vector<std::vector<std::string>> table = {{"candidate", "runs", "I/O time s", "95 %",
-                                                  "MiB/s", "times the best", "95 %",
-                                                  "slowest phase"}};
+  std::vector<std::vector<std::string>> table = {
+      {"candidate", "runs", comparison.kind == TimeKind::kRun ? "run time s" : "I/O time s", "95 %",
+       "MiB/s", "times the best", fmt::format("{} %", ratioPercentOf(comparison)),
+       "slowest phase"}};
   for (const ComparedCandidate& each : comparison.ranking) {
     const bool is_best = &each == &comparison.ranking.front();
     table.push_back(
@@ -419,8 +439,9 @@ namespace {
 
 constexpr int kComparisonVersion = 2;
 
-void putInterval(base::JsonWriter& json, const std::optional<Interval>& interval) {
-  json.key("interval_95");
+void putInterval(base::JsonWriter& json, const std::optional<Interval>& interval,
+                 int percent = 95) {
+  json.key(fmt::format("interval_{}", percent));
   if (!interval) return json.null();
   json.value(std::vector{interval->least, interval->most});
 }
@@ -447,7 +468,7 @@ constexpr base::Word<Origin> kOrigins[] = {{Origin::kApplication, "application"}
                                            {Origin::kPhaseRun, "phase run"},
                                            {Origin::kIor, "ior"}};
 
-void putCandidate(base::JsonWriter& json, const ComparedCandidate& each) {
+void putCandidate(base::JsonWriter& json, const ComparedCandidate& each, int ratio_percent) {
   json.put("name", base::printable(each.candidate.name));
   json.put("target", base::printable(each.candidate.target));
   json.list("origins", each.candidate.origins,
@@ -455,10 +476,14 @@ void putCandidate(base::JsonWriter& json, const ComparedCandidate& each) {
   json.list("sources", each.candidate.sources,
             [&](const std::string& source) { json.value(base::printable(source)); });
   json.object("io_s", [&] { putMeasure(json, each.io_s); });
+  json.put("times_s", each.candidate.io_s);
+  if (!each.candidate.run_s.empty()) {
+    json.object("run_s", [&] { putMeasure(json, measureOf(each.candidate.run_s)); });
+  }
   json.put("bandwidth_mib_s", each.bandwidth_mib_s);
   json.object("times_the_best", [&] {
     json.put("middle", each.to_best.middle);
-    putInterval(json, each.to_best.interval);
+    putInterval(json, each.to_best.interval, ratio_percent);
   });
   json.put("slowest_phase", each.slowest_phase);
   if (const auto& parts = each.parts) {
@@ -488,8 +513,19 @@ void putComparison(base::JsonWriter& json, const Comparison& comparison,
   json.put("source", comparison.source);
   json.put("weight_bytes", comparison.weight_bytes);
   if (comparison.weight_operations > 0) json.put("weight_operations", comparison.weight_operations);
-  json.put("by", comparison.kind == TimeKind::kSum ? "the sum over the phases"
-                                                   : "runs of all phases together");
+  json.put("by", comparison.kind == TimeKind::kSum   ? "the sum over the phases"
+                 : comparison.kind == TimeKind::kRun ? "run times"
+                                                     : "runs of all phases together");
+  json.key("rounds");
+  if (comparison.rounds) {
+    json.object([&] {
+      json.put("least", comparison.rounds->least);
+      json.put("most", comparison.rounds->most);
+      json.put("wrong_winner", kWrongWinner);
+    });
+  } else {
+    json.null();
+  }
   json.put("winner", comparison.winner);
   json.put("not_told_apart", comparison.not_told_apart);
   json.put("slower", comparison.slower);
@@ -497,8 +533,9 @@ void putComparison(base::JsonWriter& json, const Comparison& comparison,
   json.put("warnings", warningsOf(comparison));
   json.put("notes", notesOf(comparison));
   json.put("application_s", comparison.application_s);
-  json.list("ranking", comparison.ranking,
-            [&](const ComparedCandidate& each) { json.object([&] { putCandidate(json, each); }); });
+  json.list("ranking", comparison.ranking, [&](const ComparedCandidate& each) {
+    json.object([&] { putCandidate(json, each, ratioPercentOf(comparison)); });
+  });
   json.key("phases");
   json.beginList();
   for (const ComparedPhase& phase : comparison.phases) {

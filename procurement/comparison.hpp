@@ -14,6 +14,7 @@
 #include "core/base/result.hpp"
 #include "core/model/phase_model.hpp"
 #include "ior_bridge/ior/summary_reader.hpp"
+#include "procurement/rounds.hpp"
 
 namespace omnio::procurement {
 
@@ -23,7 +24,6 @@ using base::Interval;
 using base::Measure;
 using base::measureOf;
 using base::Ratio;
-using base::ratioOf;
 
 // The times of a phase in seconds, by run.
 struct PhaseTimes {
@@ -40,11 +40,12 @@ struct Peak {
   std::string source;  // a file; empty: given as numbers
 };
 
-// Two kinds of I/O time, which cannot be compared with each other. Where candidates have one and
-// the other, setBesideSums() makes the first the second.
+// Kinds of times, which cannot be compared with each other. Where candidates have I/O times of both
+// kinds, setBesideSums() makes the first the second.
 enum class TimeKind : std::uint8_t {
-  kTogether,  // of the slowest process, in runs of all phases together
-  kSum        // the sum over the phases, which were run one by one
+  kTogether,  // I/O time of the slowest process, in runs of all phases together
+  kSum,       // the sum over the phases, which were run one by one
+  kRun        // from the begin of a run to the end of writing back what it left in memory
 };
 
 // Where the times of a candidate are from.
@@ -56,8 +57,10 @@ struct Candidate {
   std::string target;                // in words; may be empty
   std::vector<std::string> sources;  // files and traces
   std::set<Origin> origins;
-  std::optional<TimeKind> kind;  // nothing: no times yet
-  std::vector<double> io_s;
+  std::optional<TimeKind> kind;       // nothing: no times yet
+  std::vector<double> io_s;           // of that kind
+  std::vector<double> run_s{};        // run times of replays; as many, or none
+  bool is_elsewhere = false;          // its runs have no rounds in common with those of others
   std::map<int, PhaseTimes> phases;   // by phase of the model
   std::vector<ior::SummaryRun> runs;  // as many, or none: phases were run one by one
   bool is_summed = false;             // by setBesideSums()
@@ -103,6 +106,7 @@ struct ComparedCandidate {
 struct Comparison {
   std::string source;  // the model's
   bool source_whole = true;
+  std::optional<Rounds> rounds;  // nothing: the n-th runs of candidates have nothing in common
   std::uint64_t weight_bytes = 0;
   std::uint64_t weight_operations = 0;  // calls of metadata phases
   TimeKind kind = TimeKind::kTogether;  // of all candidates
@@ -125,8 +129,10 @@ struct Comparison {
 // nothing is changed, where not all phases have a time in each run.
 bool setBesideSums(const model::PhaseModel& model, Candidate& candidate);
 
-// At least two candidates, each with a time, and all of one kind.
-Comparison compare(const model::PhaseModel& model, std::vector<Candidate> candidates);
+// At least one candidate, each with a time, and all of one kind. `rounds`: the n-th runs of all
+// candidates are those of the n-th round, except of those that are elsewhere.
+Comparison compare(const model::PhaseModel& model, std::vector<Candidate> candidates,
+                   const std::optional<Rounds>& rounds = {});
 
 // Which candidate is the fastest, or that it is not known; why the result may be wrong; what else a
 // reader has to know. Each is a sentence without its full stop.

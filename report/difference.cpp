@@ -206,8 +206,9 @@ std::optional<Judgement> judged(const std::vector<double>& a, const std::vector<
   if (a.size() < 2 && b.size() < 2) return std::nullopt;
   const auto [a_least, a_most] = std::ranges::minmax(a);
   const auto [b_least, b_most] = std::ranges::minmax(b);
-  return Judgement{
-      .a = {a_least, a_most}, .b = {b_least, b_most}, .b_to_a = base::ratioOf(b, a, pairs)};
+  return Judgement{.a = {a_least, a_most},
+                   .b = {b_least, b_most},
+                   .b_to_a = base::ratioOf(b, a, base::levelOfPair(pairs))};
 }
 
 // The traces of a side, and the sums of a line in each; empty sums where a trace lacks the line.

@@ -57,8 +57,9 @@ int run(int argc, const char* const* argv) {
        {addTraceCommand,    addLogCommand,     addStatsCommand,      addCollectCommand,
         addPackCommand,     addPhasesCommand,  addPreprocessCommand, addScheduleCommand,
         addReplayCommand,   addVerifyCommand,  addIorCommand,        addCalibrateCommand,
-        addEstimateCommand, addCompareCommand, addExportCommand,     addReportCommand,
-        addAdviseCommand,   addDiffCommand,    addPredictCommand,    addPrefetchCommand}) {
+        addEstimateCommand, addCompareCommand, addEvaluateCommand,   addExportCommand,
+        addReportCommand,   addAdviseCommand,  addDiffCommand,       addPredictCommand,
+        addPrefetchCommand}) {
     add(app);
   }
   addCompletionCommand(app);

@@ -35,6 +35,7 @@ void addIorCommand(base::Command program);
 void addEstimateCommand(base::Command program);
 void addCalibrateCommand(base::Command program);
 void addCompareCommand(base::Command program);
+void addEvaluateCommand(base::Command program);
 void addExportCommand(base::Command program);
 void addReportCommand(base::Command program);
 void addAdviseCommand(base::Command program);

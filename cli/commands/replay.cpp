@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "cli/commands/commands.hpp"
+#include "cli/launcher.hpp"
 #include "cli/output.hpp"
 #include "cli/progress_line.hpp"
 #include "cli/trace/child.hpp"
@@ -62,38 +63,6 @@ struct ReplayOptions : replay::RequestOptions {
   fs::path adopted;      // do nothing but adopt this target
   bool is_told = false;  // what the schedule lacks, and which targets are not used
 };
-
-// mpirun knows options that its likes do not: it is asked who it is.
-bool isOpenMpi(const std::string& launcher) {
-  FILE* pipe = popen((launcher + " --version 2>/dev/null").c_str(), "r");
-  if (pipe == nullptr) return false;
-  std::string text;
-  char part[256];
-  while (const std::size_t bytes = fread(part, 1, sizeof part, pipe)) text.append(part, bytes);
-  pclose(pipe);
-  return text.find("Open MPI") != std::string::npos || text.find("OpenRTE") != std::string::npos;
-}
-
-std::vector<std::string> launcherWords(const ReplayOptions& options, int processes) {
-  std::vector<std::string> words;
-  if (!options.launcher.empty()) {
-    std::istringstream split(options.launcher);
-    for (std::string word; split >> word;) words.push_back(word);
-  } else {
-    words = {"mpirun"};
-    if (isOpenMpi("mpirun")) {
-      // Recorded threads of a rank are threads here too: bound to one processor they would wait for
-      // each other.
-      words.insert(words.end(), {"--bind-to", "none"});
-      if (processes > static_cast<int>(base::usableProcessors()))
-        words.emplace_back("--oversubscribe");
-      if (geteuid() == 0) words.emplace_back("--allow-run-as-root");
-    }
-    words.insert(words.end(), {"-n", std::to_string(processes)});
-  }
-  words.insert(words.end(), options.launcher_options.begin(), options.launcher_options.end());
-  return words;
-}
 
 int statusOf(const fs::path& path) {
   base::JsonReader in(path, base::kMostBytesHeld);
@@ -349,7 +318,8 @@ int replayOnce(const ReplayOptions& options, std::optional<base::StopsHeld>& hel
       return fail(enough.failure());
     }
   }
-  std::vector<std::string> words = launcherWords(options, processes);
+  std::vector<std::string> words =
+      launcherWords(options.launcher, options.launcher_options, processes);
   words.insert(words.end(), {program->native(), request.schedule.native(), "--compiled", "-o",
                              request.output.native()});
   const std::vector<std::string> more = options.words();

@@ -53,8 +53,7 @@ Measure measureOf(const std::vector<double>& values) {
   return measure;
 }
 
-Ratio ratioOf(const std::vector<double>& first, const std::vector<double>& second,
-              std::size_t pairs) {
+Ratio ratioOf(const std::vector<double>& first, const std::vector<double>& second, double level) {
   const Moments a = momentsOf(first);
   const Moments b = momentsOf(second);
   Ratio ratio{.middle = std::exp(a.mean - b.mean), .interval = {}};
@@ -68,8 +67,21 @@ Ratio ratioOf(const std::vector<double>& first, const std::vector<double>& secon
   }
   // Welch's degrees of freedom.
   const double freedom = sum * sum / (of_a * of_a / (a.count - 1) + of_b * of_b / (b.count - 1));
-  const double level = kLevel / static_cast<double>(std::max<std::size_t>(pairs, 1));
   ratio.interval = around(a.mean - b.mean, quantile(freedom, level) * std::sqrt(sum));
+  return ratio;
+}
+
+Ratio ratioByRounds(const std::vector<double>& first, const std::vector<double>& second,
+                    double level) {
+  std::vector<double> ratios(std::min(first.size(), second.size()));
+  for (std::size_t i = 0; i < ratios.size(); ++i) {
+    ratios[i] = std::max(first[i], kShortest) / std::max(second[i], kShortest);
+  }
+  if (ratios.empty()) return {};
+  const Moments m = momentsOf(ratios);
+  Ratio ratio{.middle = std::exp(m.mean), .interval = {}};
+  if (ratios.size() < 2) return ratio;
+  ratio.interval = around(m.mean, quantile(m.count - 1, level) * std::sqrt(m.variance / m.count));
   return ratio;
 }
 

@@ -4,8 +4,9 @@
 // themselves: their mean is that of the geometric mean, and a difference is a ratio. The 95 %
 // interval of a set is Student's. Two sets are compared by Welch's t (B. L. Welch, "The
 // generalization of Student's problem when several different population variances are involved",
-// Biometrika 34, 1947); the level is divided by the number of pairs (Bonferroni), so that among any
-// number of equal pairs a difference is found in at most 5 % of all comparisons.
+// Biometrika 34, 1947), and sets whose runs were made in turns by Student's t of their differences.
+// Who compares several pairs, or looks more than once, divides the level by how often (Bonferroni):
+// then a difference among equals is found at most that often in all of them together.
 #pragma once
 
 #include <cstddef>
@@ -40,9 +41,17 @@ struct Ratio {
   bool isSlower() const { return interval && interval->least > 1; }
   bool isFaster() const { return interval && interval->most < 1; }
 };
-// `pairs`: that are compared at a time.
-Ratio ratioOf(const std::vector<double>& first, const std::vector<double>& second,
-              std::size_t pairs);
+// `level`: the chance that the interval has not the ratio in it.
+Ratio ratioOf(const std::vector<double>& first, const std::vector<double>& second, double level);
+// The same where the n-th runs of both were made one right after the other, so that what changed
+// meanwhile was the same for both. Runs beyond those of the shorter set are left out.
+Ratio ratioByRounds(const std::vector<double>& first, const std::vector<double>& second,
+                    double level);
+
+// The level of one pair where 5 % are that of all.
+inline double levelOfPair(std::size_t pairs) {
+  return 0.05 / static_cast<double>(pairs < 1 ? 1 : pairs);
+}
 
 // Half of the values are at most this; of an even number it is the mean of the two in the middle.
 double medianOf(std::vector<double> values);

@@ -19,8 +19,6 @@ using base::JsonRange;
 using base::JsonReader;
 using base::JsonWriter;
 
-constexpr std::string_view kFormat = "omnio-phases";
-
 constexpr base::Word<Operation> kOperations[] = {{Operation::kWrite, "write"},
                                                  {Operation::kRead, "read"}};
 constexpr base::Word<AccessMode> kModes[] = {{AccessMode::kSequential, "sequential"},
@@ -107,7 +105,7 @@ class ModelReader {
 
   void read(const JsonNode& root) {
     JsonObject object(in_, root);
-    object.format(kFormat, kPhaseModelVersion, "a phase model");
+    object.format(kPhaseModelFormat, kPhaseModelVersion, "a phase model");
     if (in_.failed()) return;
     readSource(object.require("source"));
     model_.processes =
@@ -699,7 +697,7 @@ base::Result<PhaseModel> readPhaseModel(const std::filesystem::path& path) {
 
 std::string jsonOf(const PhaseModel& model) {
   constexpr base::JsonLayout kLayout{.indent = 1, .lists_on_one_line = true};
-  return base::jsonDocument(kFormat, kPhaseModelVersion, kLayout, [&](auto& json) {
+  return base::jsonDocument(kPhaseModelFormat, kPhaseModelVersion, kLayout, [&](auto& json) {
     json.object("source", [&] {
       json.put("trace", model.source);
       json.put("whole", model.source_whole);

@@ -29,6 +29,7 @@ class JsonWriter;
 
 namespace omnio::model {
 
+inline constexpr std::string_view kPhaseModelFormat = "omnio-phases";
 inline constexpr int kPhaseModelVersion = 3;
 
 // Bandwidths are in MiB/s, as IOR gives them.

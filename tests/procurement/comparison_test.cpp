@@ -147,6 +147,37 @@ TEST(Comparison, WithoutAWinnerTheSlowerOnesAreNamed) {
             std::string::npos);
 }
 
+// What is the same for both in a round does not hide what differs.
+TEST(Comparison, RunsOfARoundAreComparedWithEachOther) {
+  const auto of = [](const std::optional<Rounds>& rounds) {
+    return compare(sampleModel(),
+                   {candidate("a", {1, 2, 4, 8, 16}), candidate("b", {1.1, 2.21, 4.4, 8.81, 17.6})},
+                   rounds);
+  };
+  EXPECT_FALSE(of({}).winner);
+  const Comparison result = of(Rounds{.least = 5, .most = 20});
+  EXPECT_EQ(result.winner, "a");
+  EXPECT_NEAR(result.ranking[1].to_best.middle, 1.1, 1e-2);
+  EXPECT_NE(textOf(result, 10).find(" 99 %"), std::string::npos) << textOf(result, 10);
+  EXPECT_NE(jsonOf(result).find("\"interval_99\""), std::string::npos);
+  EXPECT_NE(jsonOf(result).find("\"wrong_winner\": 0.01"), std::string::npos);
+}
+
+TEST(Comparison, ACandidateFromElsewhereHasNoRoundsInCommon) {
+  Candidate elsewhere = candidate("b", {1.1, 2.21, 4.4, 8.81, 17.6});
+  elsewhere.is_elsewhere = true;
+  const Comparison result =
+      compare(sampleModel(), {candidate("a", {1, 2, 4, 8, 16}), elsewhere}, Rounds());
+  EXPECT_FALSE(result.winner);
+}
+
+TEST(Comparison, OneCandidateAloneHasNoWinner) {
+  const Comparison result = compare(sampleModel(), {candidate("a", {1, 1.1})});
+  EXPECT_FALSE(result.winner);
+  EXPECT_NE(textOf(result, 10).find("\na is alone: there is nothing to compare it with\n"),
+            std::string::npos);
+}
+
 // Five runs with 3 % noise, two equal candidates and one that is 10 % slower.
 TEST(Comparison, OfAThousandExperimentsFewAreWrong) {
   constexpr int kExperiments = 1000;
@@ -173,8 +204,10 @@ TEST(Comparison, OfAThousandExperimentsFewAreWrong) {
     for (std::size_t x = 0; x < truth.size(); ++x) {
       covered += covers(*measureOf(candidates[x].io_s).interval, truth[x].second) ? 1 : 0;
       for (std::size_t y = x + 1; y < truth.size(); ++y) {
-        all = all && covers(*ratioOf(candidates[x].io_s, candidates[y].io_s, 3).interval,
-                            truth[x].second / truth[y].second);
+        all = all &&
+              covers(*base::ratioOf(candidates[x].io_s, candidates[y].io_s, base::levelOfPair(3))
+                          .interval,
+                     truth[x].second / truth[y].second);
       }
     }
     pairs_covered += all ? 1 : 0;

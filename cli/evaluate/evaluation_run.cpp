@@ -1,0 +1,331 @@
+#include "cli/evaluate/evaluation_run.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <system_error>
+#include <utility>
+
+#include "cli/launcher.hpp"
+#include "cli/output.hpp"
+#include "cli/page_file.hpp"
+#include "cli/trace/child.hpp"
+#include "core/base/json_reader.hpp"
+#include "core/base/printable.hpp"
+#include "core/base/text_table.hpp"
+#include "core/tracefile/trace.hpp"
+#include "phase_model/model_builder.hpp"
+#include "procurement/candidate_results.hpp"
+#include "replay/launch.hpp"
+#include "replay/target/adopt.hpp"
+
+namespace omnio::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+using procurement::EvaluationPlan;
+using procurement::PlannedCandidate;
+using procurement::RecordingKind;
+using procurement::Runner;
+
+double secondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+// The last line that omnio printed to say why it failed; else the last line.
+std::string tellingLine(const fs::path& printed) {
+  std::ifstream in(printed);
+  std::string telling;
+  bool is_own = false;
+  for (std::string line; std::getline(in, line);) {
+    const std::size_t colon = line.find(": ");
+    const bool says_who = line.starts_with("omnio") && colon != std::string::npos;
+    if (line.empty() || (is_own && !says_who)) continue;
+    is_own = says_who;
+    telling = says_who ? line.substr(colon + 2) : line;
+  }
+  return base::safeText(telling);
+}
+
+std::string durationText(double seconds) {
+  constexpr double kMinute = 60;
+  constexpr double kHour = 3600;
+  if (seconds < kMinute) return fmt::format("{:.0f} s", seconds);
+  if (seconds < kHour) return fmt::format("{:.0f} min", seconds / kMinute);
+  return fmt::format("{:.1f} h", seconds / kHour);
+}
+
+// A file that is the standard output and error of a command.
+class PrintedFile {
+ public:
+  explicit PrintedFile(const fs::path& path)
+      : fd_(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {}
+  PrintedFile(const PrintedFile&) = delete;
+  PrintedFile& operator=(const PrintedFile&) = delete;
+  ~PrintedFile() {
+    if (fd_ >= 0) close(fd_);
+  }
+  int fd() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+}  // namespace
+
+EvaluationRun::EvaluationRun(fs::path directory, const EvaluationPlan& plan)
+    : directory_(std::move(directory)), plan_(plan), omnio_(fs::read_symlink("/proc/self/exe")) {}
+
+base::Result<void> EvaluationRun::command(const std::vector<std::string>& words,
+                                          const fs::path& printed) {
+  const auto begin = Clock::now();
+  ChildEnd end;
+  {
+    const PrintedFile file(printed);
+    if (file.fd() < 0) return base::systemFailure(printed, errno, "cannot write");
+    end = runChild(words, {.apart = true, .output = file.fd(), .error_output = file.fd()});
+  }
+  std::ofstream(directory_ / "commands.txt", std::ios::app)
+      << fmt::format("{} status {}, {:.1f} s: {}\n", timeNow(), end.exitCode(), secondsSince(begin),
+                     shellLine(words));
+  stopped_by_ = end.stopped_by;
+  if (stopped_by_ != 0) return base::failure(base::Code::kSystem, "interrupted");
+  if (end.start_error != 0)
+    return base::systemFailure(words.front(), end.start_error, "cannot run");
+  if (end.exitCode() == kDone || end.exitCode() == kDifferences) return {};
+  std::string why = tellingLine(printed);
+  if (why.empty()) why = fmt::format("{} ended with status {}", words.front(), end.exitCode());
+  return base::failure(base::Code::kSystem, "{}", why);
+}
+
+base::Result<void> EvaluationRun::makeDocuments() {
+  if (plan_.kind != RecordingKind::kTrace) return {};
+  std::error_code ignored;
+  const fs::path model = procurement::modelOf(directory_, plan_);
+  if (!fs::exists(model, ignored)) {
+    printNote("the phases of the recording");
+    // The phase runner follows the schedule beside the model, and a replay its own.
+    const char* const schedule = plan_.runner == Runner::kPhaseRun ? "yes" : "no";
+    const auto made =
+        command({omnio_, "phases", plan_.recording, "-o", model, "--schedule", schedule},
+                directory_ / "phases.txt");
+    if (!made) return made;
+  }
+  const fs::path schedule = procurement::scheduleOf(directory_, plan_);
+  if (plan_.runner == Runner::kReplay && !fs::exists(schedule, ignored)) {
+    printNote("the schedule of the recording");
+    return command(
+        {omnio_, "preprocess", plan_.recording, "-o", schedule, "--timing", plan_.timing},
+        directory_ / "preprocess.txt");
+  }
+  return {};
+}
+
+std::vector<std::string> EvaluationRun::replayWords(const PlannedCandidate& candidate) const {
+  std::vector<std::string> words = {
+      omnio_,       "replay",         procurement::scheduleOf(directory_, plan_),
+      "--target",   candidate.target, "--timing",
+      plan_.timing, "--fresh"};
+  if (plan_.processes > 0) words.insert(words.end(), {"-n", std::to_string(plan_.processes)});
+  if (!plan_.launcher.empty()) words.insert(words.end(), {"--launcher", plan_.launcher});
+  for (const std::string& word : plan_.launcher_options) words.push_back("--mpi-option=" + word);
+  if (!plan_.keeps_traces) words.emplace_back("--no-trace");
+  words.insert(words.end(), plan_.words.begin(), plan_.words.end());
+  return words;
+}
+
+base::Result<std::vector<RunNeeds>> EvaluationRun::lookAhead() {
+  std::vector<RunNeeds> all;
+  if (plan_.runner == Runner::kPhaseRun) return all;  // the runner looks for itself
+  const fs::path printed = directory_ / "dry-run.json";
+  for (const std::size_t i : plan_.here()) {
+    const PlannedCandidate& candidate = plan_.candidates[i];
+    std::vector<std::string> words = replayWords(candidate);
+    words.insert(words.end(), {"-o", directory_ / "dry-run", "--dry-run", "--json"});
+    if (const auto done = command(words, printed); !done) {
+      return base::failure(done.failure().code, "{}: {}", base::printable(candidate.name),
+                           done.failure().sentence);
+    }
+    base::JsonReader in(printed, base::kMostBytesHeld);
+    const base::JsonNode root = in.value();
+    RunNeeds needs;
+    needs.candidate = candidate.name;
+    if (!in.failed()) {
+      base::JsonObject document(in, root, base::JsonObject::Others::kAllowed);
+      for (const base::JsonNode& item : document.list("rooms")) {
+        base::JsonObject room(in, item, base::JsonObject::Others::kAllowed);
+        needs.needed_bytes += room.natural("needed_bytes");
+        const base::JsonNode* const free = room.find("free_bytes");
+        if (free != nullptr && free->number()) {
+          needs.free_bytes = static_cast<std::uint64_t>(*free->number());
+        }
+      }
+      base::JsonObject duration(in, document.require("duration"),
+                                base::JsonObject::Others::kAllowed);
+      needs.expected_ns = duration.integer("expected_ns");
+    }
+    if (const auto read = in.finish(); !read) return read.failure();
+    all.push_back(std::move(needs));
+  }
+  std::error_code ignored;
+  fs::remove(printed, ignored);
+  return all;
+}
+
+base::Result<void> EvaluationRun::runOnce(std::size_t round, const PlannedCandidate& candidate) {
+  const fs::path result = procurement::runOf(directory_, round, candidate.name);
+  const fs::path draft = result.native() + procurement::kUnfinished;
+  std::error_code error;
+  fs::remove_all(draft, error);
+  std::vector<std::string> words;
+  if (plan_.runner == Runner::kReplay) {
+    words = replayWords(candidate);
+  } else {
+    const auto runner = replay::programBeside("omnio-phase-run", "ior_bridge", "",
+                                              " (omnio may have been built without MPI)");
+    if (!runner) return runner.failure();
+    fs::create_directories(candidate.target, error);
+    if (error) return base::systemFailure(candidate.target, error.value(), "cannot create");
+    const base::Result<model::PhaseModel> phases = model();
+    if (!phases) return phases.failure();
+    const int processes =
+        plan_.processes > 0 ? plan_.processes : static_cast<int>(phases->processes);
+    words = launcherWords(plan_.launcher, plan_.launcher_options, processes);
+    words.insert(words.end(), {runner->native(), procurement::modelOf(directory_, plan_),
+                               "--target", candidate.target});
+    words.insert(words.end(), plan_.words.begin(), plan_.words.end());
+  }
+  words.insert(words.end(), {"-o", draft});
+  if (const auto done = command(words, result.native() + ".txt"); !done) return done;
+  fs::rename(draft, result, error);
+  if (error) return base::systemFailure(draft, error.value(), "cannot rename");
+  return {};
+}
+
+base::Result<bool> EvaluationRun::wantsMore(std::size_t rounds) const {
+  if (rounds < plan_.rounds.least) return true;
+  if (rounds >= plan_.rounds.most || plan_.candidates.size() < 2) return false;
+  std::vector<procurement::Candidate> candidates;
+  for (const PlannedCandidate& planned : plan_.candidates) {
+    procurement::Candidate& candidate = candidates.emplace_back();
+    candidate.name = planned.name;
+    candidate.is_elsewhere = planned.isElsewhere();
+    std::vector<std::string> results = planned.results;
+    for (std::size_t round = 0; round < rounds && !planned.isElsewhere(); ++round) {
+      results.push_back(procurement::runOf(directory_, round, planned.name));
+    }
+    for (const std::string& result : results) {
+      const base::Result<double> time = procurement::timeOf(result, plan_.criterion);
+      if (!time) return time.failure();
+      candidate.io_s.push_back(*time);
+    }
+  }
+  return !procurement::compare(model::PhaseModel(), std::move(candidates), plan_.rounds).winner;
+}
+
+base::Result<void> EvaluationRun::runRounds() {
+  const std::vector<std::size_t> here = plan_.here();
+  std::error_code error;
+  fs::create_directories(directory_ / "runs", error);
+  if (error) return base::systemFailure(directory_ / "runs", error.value(), "cannot create");
+  const auto begin = Clock::now();
+  std::size_t runs = 0;  // that were made since
+  std::size_t round = procurement::finishedRounds(directory_, plan_);
+  if (round > 0)
+    printNote(fmt::format("goes on after {}", base::counted(round, "round", "rounds")));
+  for (;; ++round) {
+    const base::Result<bool> wants_more = wantsMore(round);
+    if (!wants_more) return wants_more.failure();
+    if (!*wants_more) return {};
+    for (const std::size_t turn : procurement::turnsOf(round, here.size())) {
+      const PlannedCandidate& candidate = plan_.candidates[here[turn]];
+      const fs::path result = procurement::runOf(directory_, round, candidate.name);
+      if (fs::exists(result, error)) continue;
+      const auto done = runOnce(round, candidate);
+      if (!done) {
+        return base::failure(done.failure().code, "round {}, {}: {}", round + 1,
+                             base::printable(candidate.name), done.failure().sentence);
+      }
+      ++runs;
+      const base::Result<double> time = procurement::timeOf(result, plan_.criterion);
+      if (!time) return time.failure();
+      const double each = secondsSince(begin) / static_cast<double>(runs);
+      const auto left = [&](std::size_t rounds) {
+        const std::size_t all = std::max(rounds, round + 1) * here.size();
+        std::size_t finished = round * here.size();
+        for (const std::size_t i : here) {
+          finished +=
+              fs::exists(procurement::runOf(directory_, round, plan_.candidates[i].name), error)
+                  ? 1
+                  : 0;
+        }
+        return durationText(each * static_cast<double>(all - finished));
+      };
+      printNote(
+          fmt::format("round {} of {} to {}: {}, {} {:.6g} s; {} to {} left", round + 1,
+                      plan_.rounds.least, plan_.rounds.most, base::printable(candidate.name),
+                      plan_.criterion == procurement::Criterion::kIoTime ? "I/O time" : "run time",
+                      *time, left(plan_.rounds.least), left(plan_.rounds.most)));
+    }
+  }
+}
+
+// That of a schedule is made from the trace of its first replay, whose times say nothing of the
+// application; without a trace there are no phases.
+base::Result<model::PhaseModel> EvaluationRun::model() const {
+  if (plan_.kind != RecordingKind::kSchedule) {
+    return model::readPhaseModel(procurement::modelOf(directory_, plan_));
+  }
+  const std::vector<std::size_t> here = plan_.here();
+  if (!plan_.keeps_traces || here.empty()) return model::PhaseModel();
+  const fs::path first = procurement::runOf(directory_, 0, plan_.candidates[here.front()].name);
+  const base::Result<tracefile::Trace> trace = tracefile::Trace::open(first);
+  if (!trace) return trace.failure();
+  base::Result<phases::MadeModel> made = phases::makePhaseModel(*trace, {});
+  if (!made) return made.failure();
+  made->model.io = {};
+  for (model::Phase& phase : made->model.phases) phase.io = {};
+  made->model.source = plan_.recording;
+  return std::move(made->model);
+}
+
+base::Result<procurement::Comparison> EvaluationRun::compared() const {
+  const std::size_t rounds = procurement::finishedRounds(directory_, plan_);
+  if (rounds == 0 && !plan_.here().empty()) {
+    return base::failure(base::Code::kEmpty, "{}: no round is finished",
+                         base::printable(directory_.native()));
+  }
+  const base::Result<model::PhaseModel> phases = model();
+  if (!phases) return phases.failure();
+  std::vector<procurement::Candidate> candidates;
+  for (const PlannedCandidate& planned : plan_.candidates) {
+    std::vector<std::string> results = planned.results;
+    for (std::size_t round = 0; round < rounds && !planned.isElsewhere(); ++round) {
+      results.push_back(procurement::runOf(directory_, round, planned.name));
+    }
+    base::Result<procurement::Candidate> candidate =
+        procurement::candidateOf(*phases, planned.name, results, plan_.criterion);
+    if (!candidate) return candidate.failure();
+    candidate->is_elsewhere = planned.isElsewhere();
+    if (!planned.mount.empty()) {
+      candidate->target = fmt::format("{} ({})", planned.directory.native(), planned.mount);
+    }
+    candidates.push_back(std::move(*candidate));
+  }
+  return procurement::compare(*phases, std::move(candidates), plan_.rounds);
+}
+
+void EvaluationRun::removeData() const {
+  for (const std::size_t i : plan_.here()) {
+    const PlannedCandidate& candidate = plan_.candidates[i];
+    std::error_code ignored;
+    if (candidate.target != candidate.directory) fs::remove_all(candidate.target, ignored);
+  }
+}
+
+}  // namespace omnio::cli

@@ -1,0 +1,65 @@
+// The work of `omnio evaluate`: makes the schedule and the phase model of the recording, looks at
+// all candidates before anything runs, and runs round after round until the plan has enough
+// (procurement/rounds.hpp). Each step is a command of omnio in a process of its own, whose words,
+// status and time stand in the evaluation's commands.txt, so that any step can be made again by
+// hand.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/result.hpp"
+#include "procurement/comparison.hpp"
+#include "procurement/evaluation_plan.hpp"
+
+namespace omnio::cli {
+
+// What a run on a candidate needs, by a dry run of the replay.
+struct RunNeeds {
+  std::string candidate;
+  std::uint64_t needed_bytes = 0;
+  std::optional<std::uint64_t> free_bytes;  // nothing where the file system does not tell
+  std::int64_t expected_ns = 0;             // with the storage of the recording
+};
+
+class EvaluationRun {
+ public:
+  // The plan is written already, and outlives this.
+  EvaluationRun(std::filesystem::path directory, const procurement::EvaluationPlan& plan);
+
+  // The documents that the runs need, where they are not there yet.
+  base::Result<void> makeDocuments();
+  // Fails where a candidate has no room, or would refuse the runs for another reason.
+  base::Result<std::vector<RunNeeds>> lookAhead();
+  // Runs the rounds that are missing. Says on stderr how far it is.
+  base::Result<void> runRounds();
+  // All whole rounds, and the results that came back from elsewhere.
+  base::Result<procurement::Comparison> compared() const;
+  // Takes away what the runs left on the candidates.
+  void removeData() const;
+
+  // The signal that asked for an end meanwhile, or 0.
+  int stoppedBy() const { return stopped_by_; }
+
+ private:
+  // Runs a command, with what it prints in that file. Fails with its own sentence, unless it ends
+  // with one of the statuses that mean done.
+  base::Result<void> command(const std::vector<std::string>& words,
+                             const std::filesystem::path& printed);
+  std::vector<std::string> replayWords(const procurement::PlannedCandidate& candidate) const;
+  base::Result<void> runOnce(std::size_t round, const procurement::PlannedCandidate& candidate);
+  // Whether the verdict of so many rounds is open, and more of them are to be run.
+  base::Result<bool> wantsMore(std::size_t rounds) const;
+  base::Result<model::PhaseModel> model() const;
+
+  const std::filesystem::path directory_;
+  const procurement::EvaluationPlan& plan_;
+  const std::string omnio_;  // this program
+  int stopped_by_ = 0;
+};
+
+}  // namespace omnio::cli
