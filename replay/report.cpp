@@ -28,6 +28,11 @@ RankCounts Report::total() const {
   return all;
 }
 
+storage::Moved Report::movedByCalls() const {
+  const RankCounts all = total();
+  return {.read_bytes = all.bytes_read, .written_bytes = all.bytes_written};
+}
+
 std::optional<Report::RankIo> Report::slowestIo() const {
   std::map<std::uint32_t, event::IoTime> by_rank;
   for (const PhaseIo& one : io) by_rank[one.rank] += one.time;
@@ -220,21 +225,8 @@ std::string jsonOf(const Report& report) {
         if (report.chain_ns) json.put("chain_ns", *report.chain_ns);
       });
     }
-    json.list("storage", report.storage, [&](const StorageReport& storage) {
-      json.object([&] {
-        if (!storage.target.empty()) json.put("target", storage.target);
-        json.put("known", storage.is_known);
-        json.put("in_memory", storage.is_memory);
-        json.put("read_bytes", storage.moved.read_bytes);
-        json.put("written_bytes", storage.moved.written_bytes);
-        json.put("read_bytes_with_sync", storage.moved.read_bytes + storage.synced.read_bytes);
-        json.put("written_bytes_with_sync",
-                 storage.moved.written_bytes + storage.synced.written_bytes);
-        json.put("busy", storage.busy);
-        json.put("dirty_bytes", storage.dirty_bytes);
-        json.list("nodes", storage.nodes, [&](const std::string& node) { json.verbatim(node); });
-      });
-    });
+    storage::putMeasuredParts(json, report.movedByCalls(), report.storage);
+    storage::putStorage(json, report.storage);
     json.object("total", [&] { putCounts(json, total); });
     json.list("ranks", report.ranks, [&](const RankCounts& rank) {
       json.object([&] {
@@ -321,37 +313,6 @@ std::string line(std::string_view name, const RankCounts& counts) {
                      counts.operations, mib(counts.bytes_read), mib(counts.bytes_written),
                      milliseconds(static_cast<double>(counts.io_ns)),
                      milliseconds(static_cast<double>(counts.end_ns)), counts.differences);
-}
-
-// "Storage: calls wrote 40 GiB; 3 GiB reached the devices in the time, and 37 GiB in the sync"
-std::string storageText(const Report& report, const RankCounts& total) {
-  std::string out;
-  for (const StorageReport& storage : report.storage) {
-    const std::string name =
-        storage.target.empty() ? "Storage" : fmt::format("Storage of {}", storage.target);
-    const auto bytes = [](std::uint64_t count) {
-      return base::humanBytes(static_cast<double>(count));
-    };
-    if (storage.is_memory) {
-      out += fmt::format("{}: the memory of the node\n", name);
-    } else if (!storage.is_known) {
-      out += fmt::format("{}: what it did is not counted by the kernel\n", name);
-    } else {
-      out += fmt::format("{}: {} were read and {} written while the calls {}, {} more in the sync",
-                         name, bytes(storage.moved.read_bytes), bytes(storage.moved.written_bytes),
-                         report.storage.size() > 1
-                             ? std::string("ran")
-                             : fmt::format("read {} and wrote {}", bytes(total.bytes_read),
-                                           bytes(total.bytes_written)),
-                         bytes(storage.synced.written_bytes));
-      if (storage.busy > 0) {
-        out +=
-            fmt::format("; the busiest device worked for {:.0f} % of the time", 100 * storage.busy);
-      }
-      out += '\n';
-    }
-  }
-  return out;
 }
 
 }  // namespace
@@ -451,7 +412,7 @@ std::string textOf(const Report& report) {
                      milliseconds(static_cast<double>(total.lateness.percentile(0.99))),
                      milliseconds(static_cast<double>(total.lateness.max())),
                      report.spins ? "" : " (more threads than processors: no spinning)");
-  out += storageText(report, total);
+  out += storage::storageText(report.movedByCalls(), report.storage);
   if (total.negative_gaps > 0) {
     out += fmt::format(
         "{} operations were recorded to start before what they follow had ended; "

@@ -7,7 +7,7 @@
 
 #include "core/base/result.hpp"
 #include "core/model/schedule.hpp"
-#include "core/storage/counters.hpp"
+#include "core/storage/target_storage.hpp"
 #include "replay/launch.hpp"
 #include "replay/run/engine.hpp"
 #include "replay/target/prepare.hpp"
@@ -33,19 +33,6 @@ struct InPlaceReport {
   std::string source;
   std::string real;        // where links of that path lead to
   std::uint64_t size = 0;  // as recorded
-};
-
-// Bytes that storage below a target moved from the first operation to the last (moved) and in the
-// final sync (synced): the sums over all nodes, with those of other programs at the same time.
-struct StorageReport {
-  std::string target;
-  bool is_known = false;   // the kernel counts it, on all nodes
-  bool is_memory = false;  // it is a file system in memory
-  storage::Moved moved;
-  storage::Moved synced;
-  double busy = 0;                 // share of the time, of the busiest device; 0: not known
-  std::uint64_t dirty_bytes = 0;   // on the nodes, after the last operation
-  std::vector<std::string> nodes;  // JSON objects (docs/formats/storage_record.md)
 };
 
 struct Report {
@@ -87,7 +74,7 @@ struct Report {
   std::optional<double> computing;  // of think time in the recording; nothing where it is not known
   WaitKind wait = WaitKind::kSpin;
   WaitKind wait_in_mpi = WaitKind::kYield;
-  std::vector<StorageReport> storage;  // one a target
+  std::vector<storage::TargetStorage> storage;  // one a target
   std::vector<RankCounts> ranks;
   std::vector<ThreadPlace> threads;
   std::vector<Difference> differences;  // the first ones
@@ -96,6 +83,7 @@ struct Report {
   std::optional<std::int64_t> chain_ns;  // core/order/io_chain.hpp; the same
 
   RankCounts total() const;
+  storage::Moved movedByCalls() const;
   // The I/O time of the replay (core/event/io_time.hpp): that of the rank that has most. Nothing
   // where calls were not timed one by one.
   struct RankIo {

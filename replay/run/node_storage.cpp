@@ -50,11 +50,11 @@ void NodeStorage::endOfOperations() {
   }
 }
 
-std::vector<StorageReport> NodeStorage::endOfSync() {
-  std::vector<StorageReport> reports;
+std::vector<storage::TargetStorage> NodeStorage::endOfSync() {
+  std::vector<storage::TargetStorage> targets;
   for (std::size_t i = 0; i < request_.targets.size(); ++i) {
-    StorageReport report;
-    report.target = request_.targets[i].name;
+    storage::TargetStorage target;
+    target.target = request_.targets[i].name;
     std::string own;
     if (!watches_.empty()) {
       const storage::StorageRecord& record = records_[i];
@@ -68,30 +68,38 @@ std::vector<StorageReport> NodeStorage::endOfSync() {
           json.put("written_bytes", synced.written_bytes);
         });
       });
-      report.is_known = record.kind != storage::SourceKind::kUnknown;
-      report.is_memory = record.kind == storage::SourceKind::kMemory;
-      report.moved = record.moved;
-      report.synced = synced;
-      report.busy = record.busy.value_or(0);
-      report.dirty_bytes = record.memory_end.dirty_bytes;
+      target.is_known = record.kind != storage::SourceKind::kUnknown;
+      target.is_memory = record.kind == storage::SourceKind::kMemory;
+      target.moved = record.moved;
+      target.synced = synced;
+      target.own = record.own;
+      target.busy = record.busy.value_or(0);
+      target.dirty_bytes = record.memory_end.dirty_bytes;
     }
-    const bool is_asked = !watches_.empty();
-    report.is_known = session_.sum(is_asked && !report.is_known ? 1 : 0) == 0;
-    report.is_memory = session_.sum(is_asked && !report.is_memory ? 1 : 0) == 0;
+    const auto on_all_nodes = [&](bool holds) {
+      return session_.sum(!watches_.empty() && !holds ? 1 : 0) == 0;
+    };
+    target.is_known = on_all_nodes(target.is_known);
+    target.is_memory = on_all_nodes(target.is_memory);
+    const bool has_own = on_all_nodes(target.own.has_value());
+    storage::Moved of_group = target.own.value_or(storage::Moved());
     for (std::uint64_t* const bytes :
-         {&report.moved.read_bytes, &report.moved.written_bytes, &report.synced.read_bytes,
-          &report.synced.written_bytes, &report.dirty_bytes}) {
+         {&target.moved.read_bytes, &target.moved.written_bytes, &target.synced.read_bytes,
+          &target.synced.written_bytes, &of_group.read_bytes, &of_group.written_bytes,
+          &target.dirty_bytes}) {
       *bytes = session_.sum(*bytes);
     }
+    target.own.reset();
+    if (has_own) target.own = of_group;
     constexpr double kParts = 1e6;
-    report.busy =
-        static_cast<double>(session_.largest(static_cast<std::int64_t>(report.busy * kParts))) /
+    target.busy =
+        static_cast<double>(session_.largest(static_cast<std::int64_t>(target.busy * kParts))) /
         kParts;
-    report.nodes = session_.gather(own);
-    std::erase(report.nodes, "");
-    reports.push_back(std::move(report));
+    target.nodes = session_.gather(own);
+    std::erase(target.nodes, "");
+    targets.push_back(std::move(target));
   }
-  return reports;
+  return targets;
 }
 
 }  // namespace omnio::replay

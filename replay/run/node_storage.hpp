@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/storage/storage_watch.hpp"
-#include "replay/report.hpp"
+#include "core/storage/target_storage.hpp"
 #include "replay/run/session.hpp"
 
 namespace omnio::replay {
@@ -22,7 +22,7 @@ class NodeStorage {
   // After the last one, before anything else is written.
   void endOfOperations();
   // After the final sync. Process 0 gets one for each target.
-  std::vector<StorageReport> endOfSync();
+  std::vector<storage::TargetStorage> endOfSync();
 
  private:
   Session& session_;

@@ -638,6 +638,7 @@ Replayed replayOnce(Session& session, const Request& request,
   if (session.rank() != 0) return replayed;
   if (!addShares(shares, report)) session.abort("a process sent a report that cannot be read");
   report.makespan_ns = report.total().end_ns;
+  if (report.storage.size() == 1) report.storage.front().calls = report.movedByCalls();
   return replayed;
 }
 

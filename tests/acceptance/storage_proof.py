@@ -48,12 +48,11 @@ def recorded(checks, work, way, disk):
     return schedule
 
 
-def storageOf(checks, work, schedule, target, name):
+def replayed(checks, work, schedule, target, name):
     output = os.path.join(work, f"{name}.replayed")
     done = replay(schedule, target, output)
     checks.equal(done.status, 0, f"{name}: replay: {done}")
-    told = report(output)
-    return told["storage"][0], told["total"], done.out.decode() + done.err.decode()
+    return report(output), done.out.decode() + done.err.decode()
 
 
 def onDisk(checks, work):
@@ -63,15 +62,21 @@ def onDisk(checks, work):
         with devices.ext4(work, way, 512) as disk:
             schedule = recorded(checks, work, way, disk.mount_point)
             target = os.path.join(disk.mount_point, "target")
-            storage, total, text = storageOf(checks, work, schedule, target, way)
-            checks.equal(total["bytes_written"], 128 * MIB, f"{way}: written by calls")
+            told, text = replayed(checks, work, schedule, target, way)
+            storage = told["storage"][0]
+            checks.equal(told["total"]["bytes_written"], 128 * MIB, f"{way}: written by calls")
+            checks.equal(storage["calls"], {"read_bytes": 0, "written_bytes": 128 * MIB}, way)
             checks.that(storage["known"] and not storage["in_memory"], f"{way}: {storage}")
             node = storage["nodes"][0]
             checks.equal(node["kind"], "devices", f"{way}: {node}")
             checks.equal(node["mount"].split(" ")[1], "ext4", f"{way}: mount")
             checks.equal(sum(sample["written_bytes"] for sample in node["samples"]),
                          node["written_bytes"], f"{way}: samples add up")
-            checks.that("Storage: " in text, f"{way}: {text}")
+            checks.that("Storage: calls read 0 B and wrote 128 MiB; " in text, f"{way}: {text}")
+            if way in ("direct", "synced"):
+                checks.equal(told["measured"], "storage", f"{way}: measured")
+            if way != "overwritten":
+                checks.equal(told["measured_with_sync"], "storage", f"{way}: measured with the sync")
             written[way] = (storage["written_bytes"], storage["written_bytes_with_sync"])
             print(f"{way}: {written[way]}", flush=True)
     for way, (by_end, with_sync) in written.items():
@@ -90,11 +95,12 @@ def inMemory(checks, work):
         return
     target = tempfile.mkdtemp(prefix="omnio-test-", dir="/dev/shm")
     try:
-        storage, _, text = storageOf(checks, work, os.path.join(work, "buffered.json"),
-                                     os.path.join(target, "target"), "memory")
+        told, text = replayed(checks, work, os.path.join(work, "buffered.json"),
+                              os.path.join(target, "target"), "memory")
     finally:
         shutil.rmtree(target, ignore_errors=True)
-    checks.that(storage["in_memory"], f"memory: {storage}")
+    checks.that(told["storage"][0]["in_memory"], f"memory: {told}")
+    checks.equal(told["measured_with_sync"], "memory", "memory: measured")
     checks.that("Storage: the memory of the node\n" in text, f"memory: {text}")
 
 

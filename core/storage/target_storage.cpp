@@ -1,0 +1,112 @@
+#include "core/storage/target_storage.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/text_table.hpp"
+
+namespace omnio::storage {
+namespace {
+
+constexpr base::Word<MeasuredPart> kParts[] = {{MeasuredPart::kStorage, "storage"},
+                                               {MeasuredPart::kMemory, "memory"},
+                                               {MeasuredPart::kUnknown, "unknown"}};
+
+std::string bytesText(std::uint64_t bytes) { return base::humanBytes(static_cast<double>(bytes)); }
+
+std::string othersText(const TargetStorage& storage) {
+  if (!storage.own) return {};
+  const Moved others = storage.moved.since(*storage.own);
+  return fmt::format("; of these {} read and {} written outside the run's control group",
+                     bytesText(others.read_bytes), bytesText(others.written_bytes));
+}
+
+std::string lineOf(const TargetStorage& storage) {
+  std::string line =
+      storage.target.empty() ? "Storage: " : fmt::format("Storage of {}: ", storage.target);
+  if (storage.is_memory) return line + "the memory of the node\n";
+  if (!storage.is_known) return line + "what it did is not counted by the kernel\n";
+  if (storage.calls) {
+    line += fmt::format("calls read {} and wrote {}; ", bytesText(storage.calls->read_bytes),
+                        bytesText(storage.calls->written_bytes));
+  }
+  line += fmt::format("{} came from storage and {} reached it in the time",
+                      bytesText(storage.moved.read_bytes), bytesText(storage.moved.written_bytes));
+  line += othersText(storage);
+  if (storage.synced.written_bytes > 0) {
+    line +=
+        fmt::format("; {} more reached it in the sync", bytesText(storage.synced.written_bytes));
+  }
+  if (storage.busy > 0) {
+    line += fmt::format("; the busiest device worked for {:.0f} % of the time", 100 * storage.busy);
+  }
+  return line + '\n';
+}
+
+}  // namespace
+
+MeasuredPart measuredPart(const Moved& calls, std::span<const TargetStorage> targets,
+                          MeasuredUntil until) {
+  const std::uint64_t by_calls = calls.read_bytes + calls.written_bytes;
+  if (by_calls == 0 || targets.empty()) return MeasuredPart::kUnknown;
+  Moved moved;
+  for (const TargetStorage& target : targets) {
+    if (target.is_memory) continue;
+    if (!target.is_known) return MeasuredPart::kUnknown;
+    moved += target.moved;
+    if (until == MeasuredUntil::kSync) moved += target.synced;
+  }
+  const std::uint64_t crossed = std::min(moved.read_bytes, calls.read_bytes) +
+                                std::min(moved.written_bytes, calls.written_bytes);
+  return crossed < by_calls - crossed ? MeasuredPart::kMemory : MeasuredPart::kStorage;
+}
+
+void putMeasuredParts(base::JsonWriter& json, const Moved& calls,
+                      std::span<const TargetStorage> targets) {
+  json.put("measured", base::wordOf(kParts, measuredPart(calls, targets)));
+  json.put("measured_with_sync",
+           base::wordOf(kParts, measuredPart(calls, targets, MeasuredUntil::kSync)));
+}
+
+void putStorage(base::JsonWriter& json, std::span<const TargetStorage> targets) {
+  const auto put_moved = [&json](std::string_view name, const std::optional<Moved>& moved) {
+    if (!moved) return;
+    json.object(name, [&] {
+      json.put("read_bytes", moved->read_bytes);
+      json.put("written_bytes", moved->written_bytes);
+    });
+  };
+  json.list("storage", targets, [&](const TargetStorage& storage) {
+    json.object([&] {
+      if (!storage.target.empty()) json.put("target", storage.target);
+      json.put("known", storage.is_known);
+      json.put("in_memory", storage.is_memory);
+      put_moved("calls", storage.calls);
+      json.put("read_bytes", storage.moved.read_bytes);
+      json.put("written_bytes", storage.moved.written_bytes);
+      json.put("read_bytes_with_sync", storage.moved.read_bytes + storage.synced.read_bytes);
+      json.put("written_bytes_with_sync",
+               storage.moved.written_bytes + storage.synced.written_bytes);
+      put_moved("own", storage.own);
+      json.put("busy", storage.busy);
+      json.put("dirty_bytes", storage.dirty_bytes);
+      json.list("nodes", storage.nodes, [&](const std::string& node) { json.verbatim(node); });
+    });
+  });
+}
+
+std::string storageText(const Moved& calls, std::span<const TargetStorage> targets) {
+  std::string text;
+  for (const TargetStorage& target : targets) text += lineOf(target);
+  const bool is_said = std::ranges::all_of(targets, &TargetStorage::is_memory);
+  if (is_said || measuredPart(calls, targets) != MeasuredPart::kMemory) return text;
+  const bool is_synced =
+      measuredPart(calls, targets, MeasuredUntil::kSync) == MeasuredPart::kStorage;
+  return text + fmt::format(
+                    "Most of the bytes did not reach storage in the time: it is the time of "
+                    "memory{}\n",
+                    is_synced ? ", and with the final sync that of the storage" : "");
+}
+
+}  // namespace omnio::storage
