@@ -94,12 +94,11 @@ std::string diskOf(const std::string& number) {
 
 // The file that counts the bytes of this process's control group; empty where it is in the root.
 fs::path groupFile() {
-  const auto first = base::controlGroup("blkio");
-  if (first && *first != "/") {
-    return fs::path("/sys/fs/cgroup/blkio" + *first) / "blkio.throttle.io_service_bytes";
-  }
-  const auto second = base::controlGroup("");
-  return second && *second != "/" ? fs::path("/sys/fs/cgroup" + *second) / "io.stat" : fs::path();
+  const std::string group = countedGroup();
+  if (group.empty() || group == "/") return {};
+  return base::controlGroup("blkio") == group
+             ? fs::path("/sys/fs/cgroup/blkio" + group) / "blkio.throttle.io_service_bytes"
+             : fs::path("/sys/fs/cgroup" + group) / "io.stat";
 }
 
 // The statistics of Lustre's connections to its object servers, of one file system.
@@ -257,6 +256,32 @@ void joinPairs(std::vector<StorageSample>& samples) {
   }
   if (samples.size() % 2 == 1) samples[kept++] = samples.back();
   samples.resize(kept);
+}
+
+void append(StorageRecord& record, StorageRecord later) {
+  const double before_s = record.seconds;
+  record.seconds += later.seconds;
+  record.moved += later.moved;
+  if (record.own && later.own) *record.own += *later.own;
+  if (!later.own) record.own.reset();
+  if (record.busy && later.busy && record.seconds > 0) {
+    // The device that worked most in the longer part.
+    if (*later.busy * later.seconds > *record.busy * before_s) record.busiest = later.busiest;
+    record.busy = (*record.busy * before_s + *later.busy * later.seconds) / record.seconds;
+  }
+  record.memory_end = later.memory_end;
+  record.free_end_bytes = later.free_end_bytes;
+  for (StorageSample& sample : later.samples) {
+    sample.end_s += before_s;
+    record.samples.push_back(sample);
+  }
+  while (record.samples.size() >= kMaxSamples) joinPairs(record.samples);
+}
+
+std::string countedGroup() {
+  const auto first = base::controlGroup("blkio");
+  if (first && *first != "/") return *first;
+  return base::controlGroup("").value_or("");
 }
 
 std::string textOf(const fs::path& path) {

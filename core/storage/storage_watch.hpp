@@ -54,8 +54,14 @@ struct StorageRecord {
   std::vector<StorageSample> samples;
 };
 
+// Adds a record of a later part of the time, by the same watch. Time between the two is left out.
+void append(StorageRecord& record, StorageRecord later);
+
 // Makes one sample of each two that follow each other.
 void joinPairs(std::vector<StorageSample>& samples);
+
+// The control group whose bytes are StorageRecord::own; "/" or empty: there are none.
+std::string countedGroup();
 
 // The text of a file of the kernel, whole; empty where it cannot be read. Called by the thread of a
 // watch too.

@@ -46,6 +46,25 @@ std::string lineOf(const TargetStorage& storage) {
 
 }  // namespace
 
+TargetStorage sumOf(std::span<const TargetStorage> runs) {
+  if (runs.empty()) return {};
+  TargetStorage sum = runs.front();
+  sum.nodes.clear();
+  for (const TargetStorage& run : runs.subspan(1)) {
+    sum.is_known = sum.is_known && run.is_known;
+    sum.is_memory = sum.is_memory && run.is_memory;
+    for (const auto part : {&TargetStorage::calls, &TargetStorage::own}) {
+      if (sum.*part && run.*part) *(sum.*part) += *(run.*part);
+      if (!(run.*part)) (sum.*part).reset();
+    }
+    sum.moved += run.moved;
+    sum.synced += run.synced;
+    sum.busy = std::max(sum.busy, run.busy);
+    sum.dirty_bytes = std::max(sum.dirty_bytes, run.dirty_bytes);
+  }
+  return sum;
+}
+
 MeasuredPart measuredPart(const Moved& calls, std::span<const TargetStorage> targets,
                           MeasuredUntil until) {
   const std::uint64_t by_calls = calls.read_bytes + calls.written_bytes;

@@ -31,6 +31,9 @@ struct TargetStorage {
   std::vector<std::string> nodes;  // JSON objects (docs/formats/storage_record.md)
 };
 
+// Of several runs. It is known where each of them is; the busiest device is that of any of them.
+TargetStorage sumOf(std::span<const TargetStorage> runs);
+
 // What a measured time is of.
 enum class MeasuredPart : std::uint8_t {
   kStorage,

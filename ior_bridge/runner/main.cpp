@@ -255,6 +255,13 @@ std::string cacheSentence(const PhaseResults& results) {
       static_cast<double>(of.memory_bytes) / model::kMiB);
 }
 
+// What storage did in all runs.
+std::string storageTextOf(const PhaseResults& results) {
+  if (results.storage.empty()) return "";
+  const storage::TargetStorage all[] = {storage::sumOf(results.storage)};
+  return storage::storageText(all->calls.value_or(storage::Moved()), all);
+}
+
 base::Result<void> report(const Options& options, const PhaseResults& results) {
   const std::string text = jsonOf(results);
   if (!options.results.empty()) {
@@ -262,7 +269,7 @@ base::Result<void> report(const Options& options, const PhaseResults& results) {
   }
   const std::string table = tableOf(results.tests) +
                             (results.runs.empty() ? "" : "\n" + timesOf(results.runs)) +
-                            cacheSentence(results);
+                            storageTextOf(results) + cacheSentence(results);
   const std::string shown =
       options.results.empty() ? base::safeJson(text) : base::safeText(table, "\n");
   if (std::fwrite(shown.data(), 1, shown.size(), stdout) == shown.size() &&
@@ -388,11 +395,15 @@ int work(Options options, const std::string& command, replay::Session& session,
         outcome = run.failure();
       }
     } else if (outcome) {
-      auto tests = runPhases(*model, runner, world, [&](const model::Phase& phase, int iteration) {
-        showProgress(world, phase, iteration);
-      });
+      const replay::Targets targets = {{.directory = runner.directory}};
+      replay::NodeStorage storage(session, targets, true);
+      auto tests = runPhases(
+          *model, runner, world, storage,
+          [&](const model::Phase& phase, int iteration) { showProgress(world, phase, iteration); });
       if (tests) {
         done.tests = std::move(*tests);
+        done.storage = storage.report();
+        done.storage.front().calls = movedBy(done.tests);
       } else {
         outcome = tests.failure();
       }
@@ -412,7 +423,8 @@ int work(Options options, const std::string& command, replay::Session& session,
         .target = options.target,
         .identity = identityOf(*model, options, hosts),
         .tests = std::move(done.tests),
-        .runs = std::move(done.runs)};
+        .runs = std::move(done.runs),
+        .storage = std::move(done.storage)};
     results.identity.schedule_digest = done.schedule_digest;
     reported = report(options, results);
   }

@@ -126,6 +126,17 @@ void putIdentity(base::JsonWriter& json, const PhaseResults& results) {
 
 }  // namespace
 
+storage::Moved movedBy(const std::vector<PhaseTest>& tests) {
+  storage::Moved moved;
+  for (const PhaseTest& test : tests) {
+    for (const PhaseMeasurement& m : test.measurements) {
+      if (m.is_metadata) continue;
+      (m.operation == model::Operation::kRead ? moved.read_bytes : moved.written_bytes) += m.bytes;
+    }
+  }
+  return moved;
+}
+
 double bandwidthMibS(const PhaseMeasurement& measurement) {
   return static_cast<double>(measurement.bytes) / kMiB /
          std::max(measurement.total_s, kLeastSeconds);
@@ -144,6 +155,11 @@ std::string jsonOf(const PhaseResults& results) {
     putIdentity(json, results);
     if (!results.runs.empty()) {
       json.list("runs", results.runs, [&](const WholeRun& run) { putRun(json, run); });
+    }
+    if (!results.storage.empty()) {
+      const storage::Moved calls = storage::sumOf(results.storage).calls.value_or(storage::Moved());
+      storage::putMeasuredParts(json, calls, results.storage);
+      storage::putStorage(json, results.storage);
     }
     int id = 0;
     json.list("tests", results.tests, [&](const PhaseTest& test) {

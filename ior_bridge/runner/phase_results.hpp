@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/model/phase_model.hpp"
+#include "core/storage/target_storage.hpp"
 
 namespace omnio::ior {
 
@@ -92,7 +93,12 @@ struct PhaseResults {
   ResultsIdentity identity = {};
   std::vector<PhaseTest> tests = {};
   std::vector<WholeRun> runs = {};  // by iteration; empty where phases were run by themselves
+  // One for each run; of phases by themselves one in all, with the times that were measured.
+  std::vector<storage::TargetStorage> storage = {};
 };
+
+// Bytes of the data phases, over all iterations.
+storage::Moved movedBy(const std::vector<PhaseTest>& tests);
 
 std::string jsonOf(const PhaseResults& results);
 

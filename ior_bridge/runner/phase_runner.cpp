@@ -183,10 +183,12 @@ struct Lap {
 class PhaseRunner {
  public:
   PhaseRunner(const model::PhaseModel& model, const model::Phase& phase,
-              const RunnerOptions& options, const PhaseTeam& team, int rank)
+              const RunnerOptions& options, const PhaseTeam& team, replay::NodeStorage& storage,
+              int rank)
       : phase_(phase),
         options_(options),
         team_(team),
+        storage_(storage),
         rank_(rank),
         shared_(isShared(model, phase)),
         writes_(has(phase, Operation::kWrite)),
@@ -212,7 +214,10 @@ class PhaseRunner {
         outcome.resident_percent = team_.most(giveUpPages(path_).value_or(-1.0));
       }
       Lap lap;
-      if (auto done = together(iterate(lap)); !done) return done.failure();
+      if (team_.isFirstOnNode()) storage_.begin();
+      const auto done = together(iterate(lap));
+      if (team_.isFirstOnNode()) storage_.end();
+      if (!done) return done.failure();
       addTo(outcome, lap);
     }
     if (!options_.keep) removeFile();
@@ -398,6 +403,7 @@ class PhaseRunner {
   const model::Phase& phase_;
   const RunnerOptions& options_;
   const PhaseTeam& team_;
+  replay::NodeStorage& storage_;
   const int rank_;
   const bool shared_;
   const bool writes_;
@@ -431,6 +437,7 @@ Outcome broadcast(Outcome outcome, int from, MPI_Comm world) {
 
 base::Result<std::vector<PhaseTest>> runPhases(const model::PhaseModel& model,
                                                const RunnerOptions& options, const PhaseTeam& world,
+                                               replay::NodeStorage& storage,
                                                const Progress& progress) {
   std::vector<PhaseTest> tests;
   for (const model::Phase& phase : model.phases) {
@@ -444,7 +451,7 @@ base::Result<std::vector<PhaseTest>> runPhases(const model::PhaseModel& model,
     if (member) {
       const PhaseTeam team(members);
       base::Result<Outcome> result =
-          PhaseRunner(model, phase, options, team, world.rank()).run(progress);
+          PhaseRunner(model, phase, options, team, storage, world.rank()).run(progress);
       if (result) {
         outcome = std::move(*result);
       } else {

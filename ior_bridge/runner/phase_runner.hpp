@@ -14,6 +14,7 @@
 #include "core/model/phase_model.hpp"
 #include "ior_bridge/runner/phase_file.hpp"
 #include "ior_bridge/runner/phase_results.hpp"
+#include "replay/run/node_storage.hpp"
 
 namespace omnio::ior {
 
@@ -73,11 +74,13 @@ struct RunnerOptions {
 using Progress = std::function<void(const model::Phase&, int iteration)>;
 
 // Metadata phases are left out: what each of their calls needs is in a schedule alone. Collective
-// over `world`, whose size is the model's number of processes. The tests, the
+// over `world`, whose size is the model's number of processes. `storage`, in which each process
+// watches, has the times that were measured. The tests, the
 // same on all; or the failure of the lowest rank that has one, the same for all too, with its rank
 // in the sentence.
 base::Result<std::vector<PhaseTest>> runPhases(const model::PhaseModel& model,
                                                const RunnerOptions& options, const PhaseTeam& world,
+                                               replay::NodeStorage& storage,
                                                const Progress& progress);
 
 }  // namespace omnio::ior

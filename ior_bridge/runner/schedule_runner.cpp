@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <system_error>
 
@@ -256,11 +257,12 @@ base::Result<ScheduleRun> runSchedule(const model::PhaseModel& model, const fs::
     base::Result<void> made;
     if (world.isFirst() && iteration > 0) made = emptied(options.directory);
     if (auto agreed = world.agreed(made); !agreed) return agreed.failure();
-    const replay::Replayed replayed = replay::replayOnce(session, request, options.directory);
+    replay::Replayed replayed = replay::replayOnce(session, request, options.directory);
     world.barrier();
     if (!world.isFirst()) continue;
     const auto sums = sumsOf(replayed.report);
     result.runs.push_back(wholeOf(replayed.report, sums));
+    std::ranges::move(replayed.report.storage, std::back_inserter(result.storage));
     for (std::size_t i = 0; i < model.phases.size(); ++i) {
       const auto sum = sums.find(model.phases[i].id);
       addMeasurements(model.phases[i], sum == sums.end() ? PhaseSum() : sum->second,

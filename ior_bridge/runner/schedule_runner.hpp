@@ -16,7 +16,8 @@ namespace omnio::ior {
 
 struct ScheduleRun {
   std::vector<PhaseTest> tests;
-  std::vector<WholeRun> runs;  // by iteration
+  std::vector<WholeRun> runs;                   // by iteration
+  std::vector<storage::TargetStorage> storage;  // the same; on the first process
   std::string schedule_digest;
 };
 

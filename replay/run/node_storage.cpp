@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -30,10 +31,10 @@ std::string textPastTracer(const std::filesystem::path& path) {
 
 }  // namespace
 
-NodeStorage::NodeStorage(Session& session, const Request& request)
-    : session_(session), request_(request) {
-  if (!session_.isNodeLeader()) return;
-  for (const Target& target : request_.targets) {
+NodeStorage::NodeStorage(Session& session, const Targets& targets, bool watches)
+    : session_(session), targets_(targets) {
+  if (!watches) return;
+  for (const Target& target : targets_) {
     watches_.push_back(std::make_unique<storage::StorageWatch>(target.directory, textPastTracer));
   }
 }
@@ -42,63 +43,78 @@ void NodeStorage::begin() {
   for (const auto& watch : watches_) watch->begin();
 }
 
-void NodeStorage::endOfOperations() {
-  records_.clear();
-  for (const auto& watch : watches_) {
-    records_.push_back(watch->end());
-    watch->begin();
+void NodeStorage::end() {
+  const bool is_first = records_.empty();
+  for (std::size_t i = 0; i < watches_.size(); ++i) {
+    storage::StorageRecord record = watches_[i]->end();
+    if (is_first) {
+      records_.push_back(std::move(record));
+    } else {
+      storage::append(records_[i], std::move(record));
+    }
   }
 }
 
-std::vector<storage::TargetStorage> NodeStorage::endOfSync() {
+void NodeStorage::beginSync() {
+  is_syncing_ = true;
+  begin();
+}
+
+std::vector<storage::TargetStorage> NodeStorage::report() {
+  const bool has_watched = !records_.empty();
+  const auto on_all_nodes = [&](bool holds) {
+    return session_.sum(has_watched && !holds ? 1 : 0) == 0;
+  };
+  // The counts of a control group are those of the calls where all processes of a node are in it.
+  const std::uint64_t group = std::hash<std::string>()(storage::countedGroup());
+  const auto processes = static_cast<std::uint64_t>(session_.nodeProcesses());
+  const bool is_one_group = session_.sumOnNode(group) == group * processes;
   std::vector<storage::TargetStorage> targets;
-  for (std::size_t i = 0; i < request_.targets.size(); ++i) {
+  for (std::size_t i = 0; i < targets_.size(); ++i) {
     storage::TargetStorage target;
-    target.target = request_.targets[i].name;
-    std::string own;
-    if (!watches_.empty()) {
-      const storage::StorageRecord& record = records_[i];
-      const storage::Moved synced = watches_[i]->end().moved;
-      base::JsonWriter json(own);
+    target.target = targets_[i].name;
+    std::string node;
+    if (has_watched) {
+      storage::StorageRecord& record = records_[i];
+      if (!is_one_group) record.own.reset();
+      if (is_syncing_) target.synced = watches_[i]->end().moved;
+      base::JsonWriter json(node);
       json.object([&] {
         json.put("host", base::printable(tracefile::thisHost()));
         storage::putStorage(json, record);
         json.object("sync", [&] {
-          json.put("read_bytes", synced.read_bytes);
-          json.put("written_bytes", synced.written_bytes);
+          json.put("read_bytes", target.synced.read_bytes);
+          json.put("written_bytes", target.synced.written_bytes);
         });
       });
       target.is_known = record.kind != storage::SourceKind::kUnknown;
       target.is_memory = record.kind == storage::SourceKind::kMemory;
       target.moved = record.moved;
-      target.synced = synced;
       target.own = record.own;
       target.busy = record.busy.value_or(0);
       target.dirty_bytes = record.memory_end.dirty_bytes;
     }
-    const auto on_all_nodes = [&](bool holds) {
-      return session_.sum(!watches_.empty() && !holds ? 1 : 0) == 0;
-    };
     target.is_known = on_all_nodes(target.is_known);
     target.is_memory = on_all_nodes(target.is_memory);
     const bool has_own = on_all_nodes(target.own.has_value());
-    storage::Moved of_group = target.own.value_or(storage::Moved());
+    storage::Moved own = target.own.value_or(storage::Moved());
     for (std::uint64_t* const bytes :
          {&target.moved.read_bytes, &target.moved.written_bytes, &target.synced.read_bytes,
-          &target.synced.written_bytes, &of_group.read_bytes, &of_group.written_bytes,
-          &target.dirty_bytes}) {
+          &target.synced.written_bytes, &own.read_bytes, &own.written_bytes, &target.dirty_bytes}) {
       *bytes = session_.sum(*bytes);
     }
     target.own.reset();
-    if (has_own) target.own = of_group;
+    if (has_own) target.own = own;
     constexpr double kParts = 1e6;
     target.busy =
         static_cast<double>(session_.largest(static_cast<std::int64_t>(target.busy * kParts))) /
         kParts;
-    target.nodes = session_.gather(own);
+    target.nodes = session_.gather(node);
     std::erase(target.nodes, "");
     targets.push_back(std::move(target));
   }
+  records_.clear();
+  is_syncing_ = false;
   return targets;
 }
 

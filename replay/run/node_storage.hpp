@@ -1,5 +1,5 @@
-// Watches the storage of the targets while the schedule's threads run: on the leader of each node,
-// past the tracer (core/storage/storage_watch.hpp).
+// Watches the storage of the targets while calls are made: on one process of each node, past the
+// tracer (core/storage/storage_watch.hpp).
 #pragma once
 
 #include <memory>
@@ -11,24 +11,30 @@
 
 namespace omnio::replay {
 
-// All processes make it and call each function.
+// All processes make it and call report(); the other functions do nothing on one that does not
+// watch.
 class NodeStorage {
  public:
-  // Both outlive it.
-  NodeStorage(Session& session, const Request& request);
+  // Both outlive it. `watches`: this process may be the one of its node. It leads the node, or at a
+  // time when no other process of the node watches, those that make the calls.
+  NodeStorage(Session& session, const Targets& targets, bool watches);
 
-  // Before the first operation; while the tracer leaves this process's own work out.
+  // Before the first call; while the tracer leaves this process's own work out. After end() it
+  // begins another part of the time.
   void begin();
   // After the last one, before anything else is written.
-  void endOfOperations();
-  // After the final sync. Process 0 gets one for each target.
-  std::vector<storage::TargetStorage> endOfSync();
+  void end();
+  // The final sync comes next, up to report().
+  void beginSync();
+  // Process 0 gets one for each target. Parts of the time are one.
+  std::vector<storage::TargetStorage> report();
 
  private:
   Session& session_;
-  const Request& request_;
-  std::vector<std::unique_ptr<storage::StorageWatch>> watches_;  // of a leader: one a target
-  std::vector<storage::StorageRecord> records_;
+  const Targets& targets_;
+  std::vector<std::unique_ptr<storage::StorageWatch>> watches_;  // one a target, if it watches
+  std::vector<storage::StorageRecord> records_;                  // once it has watched
+  bool is_syncing_ = false;
 };
 
 }  // namespace omnio::replay

@@ -538,7 +538,7 @@ Replayed replayOnce(Session& session, const Request& request,
     settings.mpi = &*mpi_files;
   }
   Engine engine(std::move(settings), ranksOf(*placement, session));
-  NodeStorage storage(session, request);
+  NodeStorage storage(session, request.targets, session.isNodeLeader());
   storage.begin();
   raw::endOwnWork();
   check(engine.start());
@@ -556,7 +556,8 @@ Replayed replayOnce(Session& session, const Request& request,
     if (signals) signals->receiveAll();
   }
   raw::beginOwnWork();
-  storage.endOfOperations();
+  storage.end();
+  storage.beginSync();
   steps.begin("gathering the report");
   std::vector<std::vector<std::int64_t>> last_arrivals;
   if (mpi_files) last_arrivals = mpi_files->lastArrivals(engine.meetings());
@@ -565,7 +566,7 @@ Replayed replayOnce(Session& session, const Request& request,
   Report& report = replayed.report;
   report.sync = request.sync;
   report.sync_ns = syncAfter(session, request.sync, *plan, *trees);
-  report.storage = storage.endOfSync();
+  report.storage = storage.report();
   report.compute = request.compute;
   report.computing = computingOf(*plan);
   report.wait = wait;

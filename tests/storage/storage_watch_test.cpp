@@ -57,5 +57,29 @@ TEST(StorageSamples, AreJoinedInPairsByTheirTime) {
   EXPECT_EQ(samples[1].moved.read_bytes, 4U);
 }
 
+TEST(StorageRecord, GoesOnWithALaterPartOfTheTime) {
+  const auto part = [](double seconds, std::uint64_t bytes, double busy) {
+    StorageRecord record;
+    record.seconds = seconds;
+    record.moved.written_bytes = bytes;
+    record.own = {.read_bytes = 0, .written_bytes = bytes / 2};
+    record.busy = busy;
+    record.busiest = busy > 0.5 ? "sdb" : "sda";
+    record.memory_end.dirty_bytes = bytes;
+    record.samples.push_back({.end_s = seconds, .moved = record.moved, .busy = busy, .memory = {}});
+    return record;
+  };
+  StorageRecord record = part(1, 100, 0.2);
+  append(record, part(3, 10, 0.6));
+  EXPECT_DOUBLE_EQ(record.seconds, 4);
+  EXPECT_EQ(record.moved.written_bytes, 110U);
+  EXPECT_EQ(record.own->written_bytes, 55U);
+  EXPECT_DOUBLE_EQ(*record.busy, (1 * 0.2 + 3 * 0.6) / 4);
+  EXPECT_EQ(record.busiest, "sdb");
+  EXPECT_EQ(record.memory_end.dirty_bytes, 10U);
+  ASSERT_EQ(record.samples.size(), 2U);
+  EXPECT_DOUBLE_EQ(record.samples[1].end_s, 4);
+}
+
 }  // namespace
 }  // namespace omnio::storage

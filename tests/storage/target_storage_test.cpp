@@ -64,6 +64,26 @@ TEST(MeasuredPart, IsMemoryOnAFileSystemInMemory) {
             MeasuredPart::kStorage);
 }
 
+TEST(TargetStorage, OfSeveralRunsAddsUp) {
+  TargetStorage first =
+      known({.read_bytes = 1, .written_bytes = 2}, {.read_bytes = 0, .written_bytes = 5});
+  first.calls = {.read_bytes = 10, .written_bytes = 20};
+  first.own = {.read_bytes = 1, .written_bytes = 1};
+  first.busy = 0.5;
+  TargetStorage second = first;
+  second.own.reset();
+  second.busy = 0.25;
+  const TargetStorage all[] = {first, second};
+  const TargetStorage sum = sumOf(all);
+  EXPECT_TRUE(sum.is_known);
+  EXPECT_EQ(sum.calls->written_bytes, 40U);
+  EXPECT_EQ(sum.moved.written_bytes, 4U);
+  EXPECT_EQ(sum.synced.written_bytes, 10U);
+  EXPECT_FALSE(sum.own);
+  EXPECT_DOUBLE_EQ(sum.busy, 0.5);
+  EXPECT_FALSE(sumOf({}).is_known);
+}
+
 TEST(StorageText, SaysWhatReachedStorageAndWhatItMeans) {
   const Moved calls{.read_bytes = 0, .written_bytes = 40 * kGiB};
   TargetStorage storage = known({.read_bytes = 0, .written_bytes = 3 * kGiB},
