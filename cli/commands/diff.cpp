@@ -1,13 +1,10 @@
 // omnio diff: two traces side by side.
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstddef>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -33,16 +30,6 @@ struct DiffOptions {
   bool all = false;
   bool json = false;
 };
-
-// "10%" and "10" are 0.1.
-std::optional<double> readPercent(std::string word) {
-  if (word.ends_with('%')) word.pop_back();
-  double value = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  const bool is_number = error == std::errc{} && end == word.data() + word.size();
-  if (!is_number || !(value >= 0) || value > 1e6) return {};
-  return value / 100;
-}
 
 int judge(const report::Difference& difference, double tolerance) {
   const std::vector<report::Excess> found = report::beyond(difference, tolerance);
@@ -152,7 +139,7 @@ int runDiff(const DiffOptions& options) {
           : printAll(report::textOf(
                 *difference, options.all ? std::numeric_limits<std::size_t>::max() : kUsualLines));
   if (printed != kDone || options.tolerance.empty()) return printed;
-  return judge(*difference, *readPercent(options.tolerance));
+  return judge(*difference, *base::shareOf(options.tolerance));
 }
 
 }  // namespace
@@ -184,9 +171,7 @@ void addDiffCommand(base::Command program) {
               "Ends with status 3 where I/O time, or calls or bytes of a class, differ by more; of "
               "repeats, where they surely differ")
       .typeName("PERCENT")
-      .check([](const std::string& word) {
-        return readPercent(word) ? std::string() : "is not a part in percent that is not below 0";
-      });
+      .percent();
   command
       .option("--phases", options->phases,
               "Whether I/O phases are compared; auto: of traces that are not too large")

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -184,6 +185,15 @@ OptionHandle OptionHandle::required(bool is_required) const {
   return *this;
 }
 
+std::optional<double> shareOf(std::string word) {
+  if (word.ends_with('%')) word.pop_back();
+  double value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  const bool is_number = error == std::errc{} && end == word.data() + word.size();
+  if (!is_number || !(value >= 0) || value > 1e6) return {};
+  return value / 100;
+}
+
 OptionHandle OptionHandle::typeName(const std::string& name) const {
   option_->type_name(name);
   return *this;
@@ -225,6 +235,13 @@ OptionHandle OptionHandle::positive() const {
 OptionHandle OptionHandle::notNegative() const {
   option_->check(CLI::NonNegativeNumber)->check(CLI::Validator(isFinite, ""));
   return *this;
+}
+
+OptionHandle OptionHandle::percent() const {
+  return check([](const std::string& word) {
+    return shareOf(word) ? std::string()
+                         : fmt::format("{} is not a number of percent from 0 on", printable(word));
+  });
 }
 
 OptionHandle OptionHandle::showDefault() const {

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,9 @@ class Option;
 }  // namespace CLI
 
 namespace omnio::base {
+
+// "10%" and "10" are 0.1. Nothing of another word, of one below 0, and of one above 1,000,000.
+std::optional<double> shareOf(std::string word);
 
 // Says why a word is refused; empty when it is taken.
 using WordCheck = std::function<std::string(const std::string& word)>;
@@ -43,6 +47,8 @@ class OptionHandle {
   OptionHandle between(std::uint64_t minimum, std::uint64_t maximum) const;
   OptionHandle positive() const;
   OptionHandle notNegative() const;
+  // See shareOf().
+  OptionHandle percent() const;
   // --help names the value that the variable has before it is parsed.
   OptionHandle showDefault() const;
   OptionHandle excludes(OptionHandle other) const;
