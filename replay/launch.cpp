@@ -362,6 +362,12 @@ void RequestOptions::addTo(base::Command command, bool is_required) {
               "Give up when nothing moves for so many seconds, think time apart")
       .positive()
       .showDefault();
+  command
+      .option("--late-limit", late_limit,
+              "Status 3 where the replayer's own lateness is a larger share of the makespan: the "
+              "time then says nothing of the storage")
+      .typeName("PERCENT")
+      .percent();
   command.flag("--fresh", request.fresh, "Remove the tree of an earlier replay");
   command.flag("--partial", request.partial,
                "Take a schedule that lacks data as it is; else the status is 3");
@@ -390,6 +396,7 @@ base::Result<void> RequestOptions::complete() {
   request.compute = *base::valueOf(kComputes, compute);
   request.wait = base::valueOf(kWaitKinds, wait);
   request.stall_ns = static_cast<std::int64_t>(std::min(stall_s, 1e9) * 1e9);
+  if (!late_limit.empty()) request.late_limit = base::shareOf(late_limit);
   if (request.output.empty()) request.output = request.schedule.stem().native() + ".replay";
   // Of a link, what it leads to: where nothing is left in it, the directory goes, and not the link.
   std::error_code error;
@@ -435,6 +442,7 @@ std::vector<std::string> RequestOptions::words() const {
   }
   for (const std::string& map : maps) words.insert(words.end(), {"--map", map});
   if (!timing.empty()) words.insert(words.end(), {"--timing", timing});
+  if (!late_limit.empty()) words.insert(words.end(), {"--late-limit", late_limit});
   if (request.fresh) words.emplace_back("--fresh");
   if (request.partial) words.emplace_back("--partial");
   if (request.ignores_room) words.emplace_back("--ignore-free-space");

@@ -50,6 +50,7 @@ struct Request {
   Compute compute = Compute::kAuto;
   std::optional<WaitKind> wait;         // else by the processors that there are
   std::int64_t stall_ns = 60000000000;  // give up when nothing moves for so long
+  std::optional<double> late_limit;     // beyond it the status is 3; see Report::late_limit
   bool fresh = false;
   bool trace = true;
   bool partial = false;       // a schedule that lacks data is taken as it is
@@ -74,6 +75,7 @@ struct RequestOptions {
   std::string compute = "auto";
   std::string wait = "auto";
   double stall_s = 60;
+  std::string late_limit;  // empty: a late replay is told, and not refused
   bool no_trace = false;
   int verbosity = 0;      // of -v and -vv
   std::string log_level;  // of --log, by which `omnio replay` tells its ranks; empty: by -v

@@ -92,8 +92,8 @@ int main(int argc, char** argv) {
   app.option("--omnio", request.omnio, "The omnio program that traces the replay").typeName("PATH");
   app.flag("--compiled", request.compiled, "").hidden();
   app.addExitStatus("3",
-                    "done, but results of calls differ from the recording, or the schedule "
-                    "lacks data");
+                    "done, but results of calls differ from the recording, the schedule lacks "
+                    "data, or the replay was later than --late-limit");
   const base::Parsed parsed = app.parse(argc, argv);
   if (parsed.outcome == base::Parsed::Outcome::kShown) {
     fmt::print("{}", parsed.text);

@@ -33,6 +33,22 @@ storage::Moved Report::movedByCalls() const {
   return {.read_bytes = all.bytes_read, .written_bytes = all.bytes_written};
 }
 
+std::optional<std::int64_t> Report::stretchNs() const {
+  if (timing == model::Timing::kAsap) return std::nullopt;
+  const auto own = [](const RankCounts& counts) {
+    return std::max<std::int64_t>(counts.end_ns - counts.on_time_end_ns, 0);
+  };
+  if (!ranks_meet) return own(total());
+  std::int64_t largest = 0;
+  for (const RankCounts& rank : ranks) largest = std::max(largest, own(rank));
+  return largest;
+}
+
+double Report::stretchShare() const {
+  if (makespan_ns <= 0) return 0;
+  return static_cast<double>(stretchNs().value_or(0)) / static_cast<double>(makespan_ns);
+}
+
 std::optional<Report::RankIo> Report::slowestIo() const {
   std::map<std::uint32_t, event::IoTime> by_rank;
   for (const PhaseIo& one : io) by_rank[one.rank] += one.time;
@@ -212,6 +228,12 @@ std::string jsonOf(const Report& report) {
       json.put("resident_pages", report.residency.resident);
     });
     json.put("makespan_ns", report.makespan_ns);
+    if (const auto stretch_ns = report.stretchNs()) {
+      json.put("stretch_ns", *stretch_ns);
+      json.put("stretch_share", std::round(report.stretchShare() * 1e4) / 1e4);
+      json.put("late_limit", report.late_limit);
+      json.put(kLateKey, report.isLate());
+    }
     json.put("sync", base::wordOf(kSyncs, report.sync));
     json.put("sync_ns", report.sync_ns);
     json.put("makespan_with_sync_ns", report.makespan_ns + report.sync_ns);
@@ -271,6 +293,11 @@ std::string seconds(std::int64_t ns) {
   return fmt::format("{:.3f} s", static_cast<double>(ns) / 1e9);
 }
 
+constexpr const char* kLateRemedy =
+    "use more processors for each thread, --wait block, or fewer ranks a node; where calls take "
+    "less "
+    "than a microsecond, compare the I/O time";
+
 // Whether the cache is as it was asked for: a file system in memory is never cold.
 std::string cacheSentence(const Report& report) {
   if (report.residency.pages == 0) return {};
@@ -316,6 +343,17 @@ std::string line(std::string_view name, const RankCounts& counts) {
 }
 
 }  // namespace
+
+std::string lateSentence(const std::string& output, std::int64_t stretch_ns,
+                         std::int64_t makespan_ns, double limit) {
+  const double share =
+      makespan_ns <= 0 ? 0 : static_cast<double>(stretch_ns) / static_cast<double>(makespan_ns);
+  return fmt::format(
+      "{}: the replayer itself was late: {} of the makespan of {} ({:.1f} %) is its own, more than "
+      "--late-limit {:g}%, so the time says nothing of the storage; {}",
+      base::printable(output), seconds(stretch_ns), seconds(makespan_ns), 100 * share, 100 * limit,
+      kLateRemedy);
+}
 
 // "Think time asleep: threads share processors"
 std::string computeSentence(const Report& report) {
@@ -412,6 +450,13 @@ std::string textOf(const Report& report) {
                      milliseconds(static_cast<double>(total.lateness.percentile(0.99))),
                      milliseconds(static_cast<double>(total.lateness.max())),
                      report.spins ? "" : " (more threads than processors: no spinning)");
+  if (const auto stretch_ns = report.stretchNs()) {
+    out +=
+        fmt::format("Stretch: {}, {:.1f} % of the makespan, by lateness that was not made up for",
+                    seconds(*stretch_ns), 100 * report.stretchShare());
+    if (report.isLate()) out += fmt::format("; the replayer itself was late: {}", kLateRemedy);
+    out += '\n';
+  }
   out += storage::storageText(report.movedByCalls(), report.storage);
   if (total.negative_gaps > 0) {
     out += fmt::format(

@@ -17,6 +17,7 @@ namespace omnio::replay {
 inline constexpr const char* kReportFormat = "omnio-replay-report";
 inline constexpr int kReportVersion = 1;
 inline constexpr const char* kReportName = "replay.json";  // in the trace directory
+inline constexpr const char* kLateKey = "late";            // of the report: Report::isLate()
 
 struct TargetReport {
   std::string name;  // "": the plain one
@@ -68,6 +69,9 @@ struct Report {
   Residency residency;  // of what was prepared, before the clock started
   std::int64_t preparation_ns = 0;
   std::int64_t makespan_ns = 0;  // to the end of the last operation
+  bool ranks_meet = false;       // in calls of MPI-IO
+  // The share of the makespan that lateness may have stretched it by.
+  double late_limit = 0.05;
   Sync sync = Sync::kFinal;
   std::int64_t sync_ns = 0;  // writing back what was left, after the makespan
   Compute compute = Compute::kAuto;
@@ -84,6 +88,12 @@ struct Report {
 
   RankCounts total() const;
   storage::Moved movedByCalls() const;
+  // By how much the replayer's own lateness stretched the makespan (pacing.hpp); nothing in asap,
+  // where nothing is due. Ranks that meet in calls wait for a late one inside of these, where it
+  // cannot be told from the call; there it is the largest stretch of a rank by itself.
+  std::optional<std::int64_t> stretchNs() const;
+  double stretchShare() const;
+  bool isLate() const { return stretchShare() > late_limit; }
   // The I/O time of the replay (core/event/io_time.hpp): that of the rank that has most. Nothing
   // where calls were not timed one by one.
   struct RankIo {
@@ -92,6 +102,10 @@ struct Report {
   };
   std::optional<RankIo> slowestIo() const;
 };
+
+// Why the run time of the replay in that directory is not a result.
+std::string lateSentence(const std::string& output, std::int64_t stretch_ns,
+                         std::int64_t makespan_ns, double limit);
 
 // Encodes the share of one process, for a message between processes of one replay.
 // `last`: see Engine::ioByPhase().

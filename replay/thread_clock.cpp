@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/integers.hpp"
-#include "replay/run/engine.hpp"
+#include "replay/run/pacing.hpp"
 
 namespace omnio::replay {
 

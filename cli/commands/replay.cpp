@@ -64,13 +64,22 @@ struct ReplayOptions : replay::RequestOptions {
   bool is_told = false;  // what the schedule lacks, and which targets are not used
 };
 
-int statusOf(const fs::path& path) {
-  base::JsonReader in(path, base::kMostBytesHeld);
+int statusOf(const replay::Request& request) {
+  base::JsonReader in(request.output / replay::kReportName, base::kMostBytesHeld);
   const base::JsonNode report = in.value();
   if (const auto read = in.finish(); !read) return fail(read.failure());
-  const base::JsonNode* total = report.find("total");
-  const base::JsonNode* count = total == nullptr ? nullptr : total->find("differences");
-  return count != nullptr && count->number().value_or(0) > 0 ? kDifferences : kDone;
+  const auto number = [](const base::JsonNode* node, const char* key) {
+    const base::JsonNode* found = node == nullptr ? nullptr : node->find(key);
+    return found == nullptr ? 0 : static_cast<std::int64_t>(found->number().value_or(0));
+  };
+  const base::JsonNode* late = report.find(replay::kLateKey);
+  const bool is_late =
+      request.late_limit && late != nullptr && late->as<bool>() != nullptr && *late->as<bool>();
+  if (is_late) {
+    printFailure(replay::lateSentence(request.output.native(), number(&report, "stretch_ns"),
+                                      number(&report, "makespan_ns"), *request.late_limit));
+  }
+  return is_late || number(report.find("total"), "differences") > 0 ? kDifferences : kDone;
 }
 
 // Where what the launcher itself prints goes until it is known whether it is wanted: what omnio
@@ -366,7 +375,7 @@ int replayOnce(const ReplayOptions& options, std::optional<base::StopsHeld>& hel
   }
   launcher_output.passTo(stdout);
   launcher_words.passTo(stderr);
-  int status = statusOf(request.output / replay::kReportName);
+  int status = statusOf(request);
   if (lacks_data && status == kDone) status = kDifferences;
   const int printed = printAll(shown.value_or(""));
   return printed != kDone ? printed : status;
@@ -556,7 +565,8 @@ void addReplayCommand(base::Command program) {
   command.flag("--json", options->json, "With --dry-run: a JSON document instead of text");
   command.addExitStatus(
       fmt::format("{}", kDifferences),
-      "done, but results of calls differ from the recording, or the schedule lacks data");
+      "done, but results of calls differ from the recording, the schedule lacks data, or the "
+      "replay was later than --late-limit");
   command.callback([options] { return runReplay(*options); });
 }
 

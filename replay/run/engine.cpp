@@ -137,6 +137,7 @@ struct Engine::Thread {
   std::int64_t recorded_end_ns = 0;             // of the last operation
   std::int64_t actual_end_ns = 0;               // less what it owes
   std::int64_t owed_ns = 0;
+  std::int64_t on_time_end_ns = 0;
   std::int64_t delayed_in_mpi_ns = 0;  // of delays since its last call
   Sleeper sleeper{};
   // As fast as possible: the calls since actual_end_ns, one behind the other.
@@ -203,6 +204,7 @@ void RankCounts::merge(const RankCounts& other) {
   io_ns += other.io_ns;
   begin_ns = std::min(begin_ns, other.begin_ns);
   end_ns = std::max(end_ns, other.end_ns);
+  on_time_end_ns = std::max(on_time_end_ns, other.on_time_end_ns);
   negative_gaps += other.negative_gaps;
   differences += other.differences;
   for (std::size_t i = 0; i < substitutes.size(); ++i) substitutes[i] += other.substitutes[i];
@@ -426,14 +428,18 @@ void Engine::perform(Thread& thread, const Instruction& instruction) {
   Predecessors before{
       behindRecorder(thread.recorded_end_ns, op.start_ns, thread.planned.recorded.recorder_ns),
       thread.actual_end_ns};
+  Predecessors on_time{before.recorded_end_ns, thread.on_time_end_ns};
   std::int64_t work_done_ns = thread.actual_end_ns + op.own_ns;
+  std::int64_t on_time_work_ns = thread.on_time_end_ns + op.own_ns;
   // How long the thread was in MPI before the call. Delays before it pass no time themselves, so
   // the call passes theirs too.
   std::int64_t in_mpi_ns = op.communication_ns + std::exchange(thread.delayed_in_mpi_ns, 0);
   if (op.wait != 0) {
     const Wait& wait = thread.planned.waits[op.wait - 1];
     before.recorded_end_ns = std::max(before.recorded_end_ns, wait.recorded_end_ns);
-    work_done_ns = std::max(work_done_ns, leastBefore(wait, instruction));
+    const std::int64_t least_ns = leastBefore(wait, instruction);
+    work_done_ns = std::max(work_done_ns, least_ns);
+    on_time_work_ns = std::max(on_time_work_ns, least_ns);
     const WaitKind kind = wait.in_mpi ? settings_.wait_in_mpi : settings_.wait;
     // The application computed before it waited. Others are told of a delay as soon as its end is
     // known, so that it begins with waiting.
@@ -446,12 +452,14 @@ void Engine::perform(Thread& thread, const Instruction& instruction) {
         0;  // the end of the flag that decides when the call is due, if one does
     for (std::size_t i = 0; i < wait.flags.size(); ++i) {
       const FlagPass awaited = awaitedBy(wait, i, instruction.pass);
-      const auto [end_ns, recorded_end_ns] = waitFor(thread, awaited, kind);
+      const auto [end_ns, recorded_end_ns, on_time_ns] = waitFor(thread, awaited, kind);
       if (timing != model::Timing::kAsap) thread.chain.after(chainNumber(awaited));
       before.recorded_end_ns =
           std::max({before.recorded_end_ns, recorded_end_ns, awaited.recorded_end_ns});
       before.actual_end_ns = std::max(before.actual_end_ns, end_ns);
+      on_time.actual_end_ns = std::max(on_time.actual_end_ns, on_time_ns);
       const model::Work& work = workBehind(wait, i, instruction);
+      on_time_work_ns = std::max(on_time_work_ns, on_time_ns + work.total());
       const std::int64_t done_ns = end_ns + work.total();
       if (done_ns <= work_done_ns) continue;
       work_done_ns = done_ns;
@@ -460,9 +468,14 @@ void Engine::perform(Thread& thread, const Instruction& instruction) {
     }
     // It is told before it has come where it is the end of a delay.
     if (wait.in_mpi) in_mpi_ns += std::max<std::int64_t>(beginning + awaited_ns - nowNs(), 0);
+    on_time.recorded_end_ns = before.recorded_end_ns;
   }
-  if (op.own_ns >= 0) before.work_done_ns = work_done_ns;
+  if (op.own_ns >= 0) {
+    before.work_done_ns = work_done_ns;
+    on_time.work_done_ns = on_time_work_ns;
+  }
   std::int64_t end = before.actual_end_ns;
+  std::int64_t on_time_end = on_time.actual_end_ns;
   if (op.step == model::Step::kInherited) {
     inherit(op, *descriptors_[thread.rank_place]);
   } else if (op.step == model::Step::kDelay) {
@@ -470,6 +483,7 @@ void Engine::perform(Thread& thread, const Instruction& instruction) {
     // themselves. If this thread slept first, each delay would take two wake-ups longer.
     constexpr std::int64_t kLatestNs = std::int64_t{1} << 60;  // fits Flags::raise()
     end = std::min(delayEnd(timing, before, op.start_ns, op.end_ns), kLatestNs);
+    on_time_end = std::min(delayEnd(timing, on_time, op.start_ns, op.end_ns), kLatestNs);
     thread.delayed_in_mpi_ns = in_mpi_ns;
   } else {
     const Due due = dueOf(timing, before, op.start_ns);
@@ -491,12 +505,15 @@ void Engine::perform(Thread& thread, const Instruction& instruction) {
       outcome.start_ns = outcome.end_ns = nowNs();
     }
     end = outcome.end_ns - beginning;
+    on_time_end =
+        end - behindOnTime(timing, before, on_time, op.start_ns, outcome.start_ns - beginning);
     thread.counts.io_ns += outcome.end_ns - outcome.start_ns;
     thread.counts.begin_ns = std::min(thread.counts.begin_ns, outcome.start_ns - beginning);
     thread.counts.negative_gaps += due.gap_was_negative ? 1 : 0;
     thread.counts.lateness.add(outcome.start_ns - at);
     count(thread, instruction, outcome);
     thread.counts.end_ns = std::max(thread.counts.end_ns, end);
+    thread.counts.on_time_end_ns = std::max(thread.counts.on_time_end_ns, on_time_end);
     if (timing == model::Timing::kDelta) {
       thread.owed_ns = owedBehind(thread.owed_ns, outcome.start_ns - at, had_time);
       end -= thread.owed_ns;
@@ -506,6 +523,7 @@ void Engine::perform(Thread& thread, const Instruction& instruction) {
   }
   thread.recorded_end_ns = std::max(thread.recorded_end_ns, op.end_ns);
   thread.actual_end_ns = std::max(thread.actual_end_ns, end);
+  thread.on_time_end_ns = std::max(thread.on_time_end_ns, on_time_end);
   raise(thread, instruction);
 }
 
@@ -721,7 +739,8 @@ void Engine::raise(Thread& thread, const Instruction& instruction) {
     thread.chain.ended(chainNumber(raised));
   }
   const RaisedEnd end{.end_ns = thread.actual_end_ns,
-                      .recorded_end_ns = isLoopFlag(raised.flag) ? instruction.op.end_ns : 0};
+                      .recorded_end_ns = isLoopFlag(raised.flag) ? instruction.op.end_ns : 0,
+                      .on_time_ns = thread.on_time_end_ns};
   settings_.flags.raise(raised.flag, raised.pass, end);
   if (settings_.announce) settings_.announce(raised, end);
 }

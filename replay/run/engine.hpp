@@ -20,71 +20,11 @@
 #include "replay/plan/plan.hpp"
 #include "replay/run/flags.hpp"
 #include "replay/run/io_account.hpp"
+#include "replay/run/pacing.hpp"
 #include "replay/run/sleeper.hpp"
 #include "replay/target/tree.hpp"
 
 namespace omnio::replay {
-
-// When an operation is due. All times in ns since the beginning of the run, recorded or replayed.
-// The predecessors of an operation: the last one of its thread, and those it waits for.
-struct Predecessors {
-  std::int64_t recorded_end_ns = 0;  // the latest; 0 where there are none: the run's beginning
-  std::int64_t actual_end_ns = 0;
-  // The latest, over these, of the actual end and the work behind it; only where the schedule says
-  // how much the thread has to do by itself.
-  std::optional<std::int64_t> work_done_ns{};
-};
-
-struct Due {
-  std::int64_t at_ns = 0;
-  bool gap_was_negative = false;  // it was recorded to start before what it follows had ended
-};
-
-// Where think time began after the thread's last operation: the recorder was busy first. No later
-// than the operation itself: what is measured of the recorder is an estimate, and no negative gap.
-constexpr std::int64_t behindRecorder(std::int64_t recorded_end_ns, std::int64_t start_ns,
-                                      std::int64_t recorder_ns) {
-  return std::max(recorded_end_ns, std::min(recorded_end_ns + recorder_ns, start_ns));
-}
-
-// asap: when the predecessors are done. dt: when the work behind each of them is done; where the
-// schedule does not tell work from waiting, as long after the last of them as was recorded. start:
-// at its recorded start, whatever the predecessors did (they have to be done all the same).
-constexpr Due dueOf(model::Timing timing, const Predecessors& before, std::int64_t start_ns) {
-  switch (timing) {
-    case model::Timing::kAsap:
-      return {before.actual_end_ns, false};
-    case model::Timing::kStart:
-      return {start_ns, false};
-    case model::Timing::kDelta:
-      break;
-  }
-  if (before.work_done_ns) return {*before.work_done_ns, false};
-  const std::int64_t gap = start_ns - before.recorded_end_ns;
-  return {before.actual_end_ns + std::max<std::int64_t>(gap, 0), gap < 0};
-}
-
-// When a delay is over: what it stands for takes its time in every mode. The work before it does
-// not in asap.
-constexpr std::int64_t delayEnd(model::Timing timing, const Predecessors& before,
-                                std::int64_t start_ns, std::int64_t end_ns) {
-  if (timing == model::Timing::kStart) return std::max(end_ns, before.actual_end_ns);
-  if (timing == model::Timing::kAsap) return before.actual_end_ns + end_ns - start_ns;
-  if (before.work_done_ns) return *before.work_done_ns + end_ns - start_ns;
-  return before.actual_end_ns + std::max<std::int64_t>(end_ns - before.recorded_end_ns, 0);
-}
-
-// In dt, a thread whose call begins late owes that time, since the application would not have been
-// late. The next think time pays: it gets shorter by as much, so that the calls after it begin when
-// they should. A call adds at most this much to what is owed. That is enough for the engine's own
-// work, for waking up and for a turn of another thread on the same processor. A process that was
-// stopped for longer does not hurry afterwards.
-inline constexpr std::int64_t kMostOwedForACall = 1'000'000;
-
-// `had_time`: the call was not yet due when its thread came to it, so that all is paid.
-constexpr std::int64_t owedBehind(std::int64_t owed_ns, std::int64_t late_ns, bool had_time) {
-  return std::clamp<std::int64_t>(late_ns, 0, (had_time ? 0 : owed_ns) + kMostOwedForACall);
-}
 
 // How late operations started: sum, maximum and a histogram fine enough for percentiles. Buckets
 // double eight times slower than powers of two: a percentile is at most 12.5 % too large.
@@ -134,6 +74,7 @@ struct RankCounts {
   // Of its first and last operation, since the beginning of the replay.
   std::int64_t begin_ns = std::numeric_limits<std::int64_t>::max();  // without an operation
   std::int64_t end_ns = 0;
+  std::int64_t on_time_end_ns = 0;  // of its last operation (pacing.hpp); not in asap
   std::uint64_t negative_gaps = 0;
   std::uint64_t differences = 0;
   std::array<std::uint64_t, kSubstituteCount> substitutes{};

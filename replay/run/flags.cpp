@@ -26,8 +26,9 @@ std::uint32_t* watched(std::atomic<std::int64_t>& word) {
 
 }  // namespace
 
-void Flags::raise(std::uint32_t flag, std::int64_t end_ns) {
+void Flags::raise(std::uint32_t flag, std::int64_t end_ns, std::int64_t on_time_ns) {
   std::atomic<std::int64_t>& word = words_[flag];
+  if (!on_time_.empty()) on_time_[flag].store(on_time_ns, std::memory_order_relaxed);
   const std::int64_t before = word.exchange(end_ns * kTimes + kRaised, std::memory_order_acq_rel);
   // Not FUTEX_PRIVATE: other processes of the node wait too.
   if (before == kAwaited) {
@@ -36,7 +37,7 @@ void Flags::raise(std::uint32_t flag, std::int64_t end_ns) {
 }
 
 void Flags::raise(std::uint32_t flag, std::int64_t pass, RaisedEnd end) {
-  if (!isLoopFlag(flag)) return raise(flag, end.end_ns);
+  if (!isLoopFlag(flag)) return raise(flag, end.end_ns, end.on_time_ns);
   std::atomic<std::int64_t>* const kept = passOf(flag, pass);
   // Whoever is told of a pass again, or of one long ago, leaves what is there. One at a time
   // writes.
@@ -50,6 +51,7 @@ void Flags::raise(std::uint32_t flag, std::int64_t pass, RaisedEnd end) {
       std::atomic_thread_fence(std::memory_order_release);
       kept[1].store(end.end_ns, std::memory_order_relaxed);
       kept[2].store(end.recorded_end_ns, std::memory_order_relaxed);
+      kept[3].store(end.on_time_ns, std::memory_order_relaxed);
       kept->store(pass + 1, std::memory_order_release);
       break;
     }
@@ -87,14 +89,18 @@ RaisedEnd Flags::wait(std::uint32_t flag, std::int64_t pass, WaitKind kind) {
             nullptr, 0);
     value = word.load(std::memory_order_acquire);
   }
-  if (!isLoopFlag(flag)) return {.end_ns = value / kTimes};
+  if (!isLoopFlag(flag)) {
+    return {.end_ns = value / kTimes,
+            .on_time_ns = on_time_.empty() ? 0 : on_time_[flag].load(std::memory_order_relaxed)};
+  }
   std::atomic<std::int64_t>* const kept = passOf(flag, pass);
   while (true) {
     const std::int64_t there = kept->load(std::memory_order_acquire);
     if (std::abs(there) > pass + 1) return {};
     if (there == pass + 1) {
       const RaisedEnd end{.end_ns = kept[1].load(std::memory_order_relaxed),
-                          .recorded_end_ns = kept[2].load(std::memory_order_relaxed)};
+                          .recorded_end_ns = kept[2].load(std::memory_order_relaxed),
+                          .on_time_ns = kept[3].load(std::memory_order_relaxed)};
       std::atomic_thread_fence(std::memory_order_acquire);
       if (kept->load(std::memory_order_relaxed) == there) return end;
     }

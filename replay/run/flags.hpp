@@ -25,23 +25,26 @@ inline constexpr base::Word<WaitKind> kWaitKinds[] = {
 struct RaisedEnd {
   std::int64_t end_ns = 0;
   std::int64_t recorded_end_ns = 0;  // of a loop's flag; else 0
+  std::int64_t on_time_ns = 0;       // the end on time (pacing.hpp)
 };
 
 class Flags {
  public:
-  // The words that so many flags take, all 0 to begin with.
-  static constexpr std::size_t words(std::size_t flags, std::size_t loop_flags) {
-    return flags + loop_flags * kLoopWords;
+  // The words that so many flags take, all 0 to begin with. Without ends on time, those that
+  // wait() returns are 0 for flags that are not of loops.
+  static constexpr std::size_t words(std::size_t flags, std::size_t loop_flags,
+                                     bool has_on_time = false) {
+    return flags + loop_flags * kLoopWords + (has_on_time ? flags : 0);
   }
   // The words have to outlive the object. Without `flags`, there are no flags of loops.
   explicit Flags(std::span<std::atomic<std::int64_t>> words) : Flags(words, words.size()) {}
-  Flags(std::span<std::atomic<std::int64_t>> words, std::size_t flags)
-      : words_(words), flags_(flags) {}
+  Flags(std::span<std::atomic<std::int64_t>> words, std::size_t flags, bool has_on_time = false)
+      : words_(words), flags_(flags), on_time_(words.last(has_on_time ? flags : 0)) {}
   Flags(const Flags&) = delete;
   Flags& operator=(const Flags&) = delete;
 
   // `end_ns` since the beginning of the replay, not negative, below 2^61.
-  void raise(std::uint32_t flag, std::int64_t end_ns);
+  void raise(std::uint32_t flag, std::int64_t end_ns, std::int64_t on_time_ns = 0);
   // The same in a pass, from 0. Passes may be told out of order, and more than once.
   void raise(std::uint32_t flag, std::int64_t pass, RaisedEnd end);
   // Waits until it is raised; returns when the event ended.
@@ -63,7 +66,7 @@ class Flags {
   // The flag of a loop: a word of how often it was raised, times 4, plus 1 when it is awaited; and
   // the last passes, each with its number plus 1 (negative while it is written) and the ends.
   static constexpr std::int64_t kKept = 64;
-  static constexpr std::size_t kPassWords = 3;
+  static constexpr std::size_t kPassWords = 4;
   static constexpr std::size_t kLoopWords = 1 + kKept * kPassWords;
 
   std::size_t placeOf(std::uint32_t flag) const {
@@ -79,6 +82,7 @@ class Flags {
 
   std::span<std::atomic<std::int64_t>> words_;
   std::size_t flags_ = 0;
+  std::span<std::atomic<std::int64_t>> on_time_;  // by flag; empty without ends on time
 };
 
 }  // namespace omnio::replay

@@ -486,8 +486,10 @@ Replayed replayOnce(Session& session, const Request& request,
   }
   const Fence fence(writable);
   const FlagWaiters& waiters = plan->flag_waiters;
-  Flags flags(session.sharedWords(Flags::words(waiters.flags(), waiters.loopFlags())),
-              waiters.flags());
+  const bool has_due_times = plan->global.timing != model::Timing::kAsap;
+  Flags flags(
+      session.sharedWords(Flags::words(waiters.flags(), waiters.loopFlags(), has_due_times)),
+      waiters.flags(), has_due_times);
   const Paths paths(*plan, *trees, ranksOf(*placement, session));
   const bool may_spin = haveProcessorEach(*plan, *placement, session);
   const WaitKind wait = request.wait.value_or(may_spin ? WaitKind::kSpin : WaitKind::kBlock);
@@ -604,6 +606,8 @@ Replayed replayOnce(Session& session, const Request& request,
   report.adopted_node_trees = once(is_adopted ? node_tree.native() : "");
   if (isTraced()) report.trace = request.output.native();
   report.timing = plan->global.timing;
+  report.ranks_meet = plan->global.mpi.has_value();
+  report.late_limit = request.late_limit.value_or(report.late_limit);
   report.write_overwrite = plan->global.write_overwrite;
   report.inputs = request.changes.inputs;
   for (const PlannedFile* file : filesInPlace(*plan)) {
@@ -662,7 +666,13 @@ int run(Session& session, const Request& request, const std::filesystem::path& t
     fmt::print(stderr, "omnio-replay: {}\n",
                base::safeText(lackSentence(request.schedule, replayed.global)));
   }
-  return report.total().differences > 0 || lacks_data ? kDifferences : kDone;
+  const bool is_late = request.late_limit && report.isLate();
+  if (is_late) {
+    fmt::print(stderr, "omnio-replay: {}\n",
+               base::safeText(lateSentence(request.output.native(), *report.stretchNs(),
+                                           report.makespan_ns, report.late_limit)));
+  }
+  return report.total().differences > 0 || lacks_data || is_late ? kDifferences : kDone;
 }
 
 }  // namespace omnio::replay

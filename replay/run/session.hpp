@@ -84,6 +84,7 @@ class Session {
     std::int64_t pass = 0;
     std::int64_t end_ns = 0;
     std::int64_t recorded_end_ns = 0;
+    std::int64_t on_time_ns = 0;
   };
   static constexpr int kRaisedWords = sizeof(Raised) / sizeof(std::int64_t);
   // The same to each of these. By any thread.

@@ -52,7 +52,8 @@ void Signals::announce(FlagPass raised, RaisedEnd end) {
   session_.send(found->second, {.flag = raised.flag,
                                 .pass = raised.pass,
                                 .end_ns = end.end_ns,
-                                .recorded_end_ns = end.recorded_end_ns});
+                                .recorded_end_ns = end.recorded_end_ns,
+                                .on_time_ns = end.on_time_ns});
 }
 
 RaisedEnd Signals::wait(FlagPass awaited, WaitKind kind) {
@@ -77,7 +78,9 @@ void Signals::receive() {
   while (const auto raised = session_.receive()) {
     if (raised->flag == kHello) continue;
     flags_.raise(static_cast<std::uint32_t>(raised->flag), raised->pass,
-                 {.end_ns = raised->end_ns, .recorded_end_ns = raised->recorded_end_ns});
+                 {.end_ns = raised->end_ns,
+                  .recorded_end_ns = raised->recorded_end_ns,
+                  .on_time_ns = raised->on_time_ns});
   }
 }
 

@@ -18,7 +18,8 @@ import time
 from io_counts import KINDS, Counts
 from omnio_testing import (PATIENCE_S, Checks, WorkDirectory, emptied, environment, mpirun, omnio,
                            program, readLog, run, skipTest)
-from replay_testing import MPI_ENVIRONMENT, closed, file, opened, replay, report, schedule, write
+from replay_testing import (MPI_ENVIRONMENT, closed, file, opened, processesOf, replay, report, schedule,
+                            write)
 from schedule_expander import expanded
 from strace_counts import OPTIONS, countStraceFile
 
@@ -267,30 +268,6 @@ def checkDifferences(checks, work):
     first = report(output)["first_differences"]
     checks.equal([(one["call"], one["expected"], one["got"]) for one in first],
                  [("read", "500", "100")], "differences in the report")
-
-
-def processesOf(schedule_path, is_traced):
-    """{rank: pid} of the replayer's processes that issue that schedule's calls. Where they are traced, each has
-    another replayer's process above it."""
-    found = {}
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/comm", encoding="ascii") as comm:
-                if comm.read().strip() != "omnio-replay":
-                    continue
-            with open(f"/proc/{pid}/cmdline", "rb") as words:
-                if schedule_path.encode() not in words.read().split(b"\0"):
-                    continue
-            with open(f"/proc/{pid}/environ", "rb") as variables:
-                names = dict(word.partition(b"=")[::2] for word in variables.read().split(b"\0"))
-            with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii"):
-                pass
-        except OSError:
-            continue
-        is_rank = b"OMPI_COMM_WORLD_RANK" in names and (b"OMNIO_REPLAY_TRACED" in names) == is_traced
-        if is_rank and len(os.listdir(f"/proc/{pid}/task")) > 1:
-            found[int(names[b"OMPI_COMM_WORLD_RANK"])] = int(pid)
-    return found
 
 
 def checkDeath(checks, work):

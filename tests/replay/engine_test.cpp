@@ -74,8 +74,10 @@ class EngineTest : public ::testing::Test {
     const auto complaint = compiler.finish();
     ASSERT_FALSE(complaint) << *complaint;
     plan = compiler.plan();
-    words = std::vector<std::atomic<std::int64_t>>(plan.flag_waiters.flags());
-    flags = std::make_unique<Flags>(words);
+    const std::size_t number = plan.flag_waiters.flags();
+    constexpr bool kHasOnTime = true;
+    words = std::vector<std::atomic<std::int64_t>>(Flags::words(number, 0, kHasOnTime));
+    flags = std::make_unique<Flags>(words, number, kHasOnTime);
     base::Result<Trees> opened = Trees::open({tree});
     ASSERT_TRUE(opened);
     trees.emplace(std::move(*opened));
@@ -95,12 +97,13 @@ class EngineTest : public ::testing::Test {
                                                        .await = {}},
                                       ranks);
   }
-  void replay(const Threads& threads) {
+  // `late_ns`: after the beginning of the replay, its threads are let go.
+  void replay(const Threads& threads, std::int64_t late_ns = 0) {
     compile(threads);
     if (HasFatalFailure()) return;
     const auto started = engine->start();
     ASSERT_TRUE(started) << started.failure().sentence;
-    engine->go(nowNs());
+    engine->go(nowNs() - late_ns);
     engine->finish();
     EXPECT_TRUE(engine->isDone());
     EXPECT_FALSE(engine->failure());
@@ -187,6 +190,36 @@ TEST_F(EngineTest, CallsBehindADelayBeginWhenItIsOver) {
       EXPECT_GE(counts.begin_ns, kDelayNs) << static_cast<int>(each);
     }
   }
+}
+
+// The end on time is the one that a replay without lateness would have had, whose calls take as
+// long: there, nothing but calls and recorded think time is before an end.
+TEST_F(EngineTest, LatenessIsToldFromTheTimeOfCallsAndOfThinking) {
+  constexpr std::int64_t kLateNs = 3'000'000'000;
+  constexpr std::int64_t kThinkNs = 1'000'000;
+  for (const model::Timing each : {model::Timing::kDelta, model::Timing::kStart}) {
+    timing = each;
+    std::filesystem::remove_all(tree);
+    replay({{opened(0, O_WRONLY | O_CREAT), written(kThinkNs, 100), closed(2 * kThinkNs)}},
+           kLateNs);
+    const RankCounts& counts = engine->counts()[0];
+    EXPECT_GE(counts.end_ns, kLateNs) << static_cast<int>(each);
+    EXPECT_GE(counts.on_time_end_ns, 2 * kThinkNs) << static_cast<int>(each);
+    EXPECT_LE(counts.on_time_end_ns, 2 * kThinkNs + counts.io_ns) << static_cast<int>(each);
+  }
+}
+
+TEST_F(EngineTest, WhoWaitsForALateOneIsAsLate) {
+  constexpr std::int64_t kLateNs = 3'000'000'000;
+  timing = model::Timing::kDelta;
+  ScheduleEvent maker = opened(0, O_WRONLY | O_CREAT);
+  maker.id = 5;
+  ScheduleEvent reader = opened(100, O_RDONLY);
+  reader.after = {{5}};
+  replay({{reader}, {maker}}, kLateNs);
+  const RankCounts& after = engine->counts()[0];
+  EXPECT_GE(after.end_ns, kLateNs);
+  EXPECT_LE(after.on_time_end_ns, 100 + after.io_ns + engine->counts()[1].io_ns);
 }
 
 TEST_F(EngineTest, DelaysOfManyYearsDoNotOverflow) {

@@ -19,6 +19,19 @@ TEST(Flags, ARaisedFlagTellsWhenItsEventEnded) {
   EXPECT_EQ(flags.wait(1, WaitKind::kBlock), 123456789012345);
 }
 
+TEST(Flags, EndsOnTimeAreToldWhereThereIsRoomForThem) {
+  for (const bool has_on_time : {false, true}) {
+    std::vector<std::atomic<std::int64_t>> words(Flags::words(2, 1, has_on_time));
+    Flags flags(words, 2, has_on_time);
+    flags.raise(1, 0, {.end_ns = 70, .on_time_ns = 50});
+    flags.raise(kFirstLoopFlag, 3, {.end_ns = 90, .recorded_end_ns = 80, .on_time_ns = 60});
+    EXPECT_EQ(flags.wait(1, 0, WaitKind::kBlock).end_ns, 70);
+    EXPECT_EQ(flags.wait(1, 0, WaitKind::kBlock).on_time_ns, has_on_time ? 50 : 0);
+    EXPECT_EQ(flags.wait(kFirstLoopFlag, 3, WaitKind::kBlock).on_time_ns, 60);
+    EXPECT_FALSE(flags.isRaised(0));
+  }
+}
+
 TEST(Flags, AllWhoWaitAreWoken) {
   constexpr int kRounds = 200;
   for (int round = 0; round < kRounds; ++round) {

@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
+#include "replay/run/pacing.hpp"
 
-#include "replay/run/engine.hpp"
+#include <gtest/gtest.h>
 
 namespace omnio::replay {
 namespace {
@@ -77,6 +77,53 @@ TEST(Pacing, AProcessThatWasStoppedDoesNotMakeUpForIt) {
   EXPECT_EQ(owedBehind(0, 50 * kMostOwedForACall, !kHadTime), kMostOwedForACall);
   EXPECT_EQ(owedBehind(900, 50 * kMostOwedForACall, !kHadTime), 900 + kMostOwedForACall);
   EXPECT_EQ(owedBehind(900, 50 * kMostOwedForACall, kHadTime), kMostOwedForACall);
+}
+
+TEST(Pacing, LatenessIsWhatStorageDoesNotExplainAndNothingMadeUpFor) {
+  struct Case {
+    const char* what;
+    Timing timing;
+    // Of the predecessors: actual and on time, their ends, and the end of the work behind them.
+    std::int64_t end_ns, on_time_end_ns;
+    std::int64_t work_ns, on_time_work_ns;
+    std::int64_t recorded_start_ns;
+    std::int64_t start_ns;  // of the call, in the replay
+    std::int64_t behind_ns;
+  };
+  constexpr auto kDelta = Timing::kDelta;
+  constexpr auto kStart = Timing::kStart;
+  const Case cases[] = {
+      {"on time", kDelta, 800, 800, 900, 900, 500, 900, 0},
+      {"before it was due, by the clock", kDelta, 800, 800, 900, 900, 500, 899, 0},
+      {"the call before was slow", kDelta, 7000, 7000, 7100, 7100, 500, 7100, 0},
+      {"not run when it was due", kDelta, 800, 800, 900, 900, 500, 1200, 300},
+      {"the thread, or what it waits for, was late before", kDelta, 1100, 800, 1200, 900, 500, 1200,
+       300},
+      {"and it is late again", kDelta, 1100, 800, 1200, 900, 500, 1250, 350},
+      {"late, but waits for one that was slow and not late", kDelta, 1500, 1500, 1500, 1500, 500,
+       1500, 0},
+      {"waits for one that was late, and would have been due by its own work soon", kDelta, 2000,
+       1000, 2000, 1700, 500, 2000, 300},
+      {"work is not told from waiting", kDelta, 900, 700, kWorkUnknown, kWorkUnknown, 500, 1300,
+       200},
+      {"at its recorded start", kStart, 300, 300, kWorkUnknown, kWorkUnknown, 500, 500, 0},
+      {"after it, as the call before was slow", kStart, 900, 900, kWorkUnknown, kWorkUnknown, 500,
+       900, 0},
+      {"after it, as the thread was not run", kStart, 300, 300, kWorkUnknown, kWorkUnknown, 500,
+       700, 200},
+      {"after it, as the thread was late before", kStart, 900, 650, kWorkUnknown, kWorkUnknown, 500,
+       900, 250},
+      {"the time until the recorded start makes up for it", kStart, 900, 650, kWorkUnknown,
+       kWorkUnknown, 2000, 2000, 0},
+  };
+  for (const Case& one : cases) {
+    constexpr std::int64_t kRecordedEndNs = 100;
+    const Predecessors before{kRecordedEndNs, one.end_ns, one.work_ns};
+    const Predecessors on_time{kRecordedEndNs, one.on_time_end_ns, one.on_time_work_ns};
+    EXPECT_EQ(behindOnTime(one.timing, before, on_time, one.recorded_start_ns, one.start_ns),
+              one.behind_ns)
+        << one.what;
+  }
 }
 
 }  // namespace
