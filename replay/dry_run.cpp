@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/base/json_writer.hpp"
+#include "core/base/node_memory.hpp"
 #include "core/base/printable.hpp"
 #include "core/base/text_table.hpp"
 #include "core/model/schedule_keys.hpp"
@@ -144,7 +145,7 @@ base::Result<DryRun> dryRun(const Request& request, Launch launch) {
   const MemoryNeeded memory =
       memoryNeeded(plan, dry.placement, request.content, [](int) { return true; });
   dry.memory_bytes = memory.bytes;
-  dry.memory_available = memoryAvailable();
+  dry.memory_available = base::availableMemoryBytes();
   if (launch.one_node) {
     const auto fits = checkMemory(memory, dry.memory_available);
     if (!fits) return ofRank(fits.failure());

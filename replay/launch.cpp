@@ -26,6 +26,7 @@
 #include "core/base/printable.hpp"
 #include "core/event/memory_files.hpp"
 #include "core/model/schedule_keys.hpp"
+#include "core/storage/held_memory.hpp"
 #include "core/wire/run.hpp"
 #include "replay/issue/libc.hpp"
 #include "replay/plan/compile.hpp"
@@ -358,6 +359,12 @@ void RequestOptions::addTo(base::Command command, bool is_required) {
       .oneOf({"auto", "spin", "yield", "block"})
       .showDefault();
   command
+      .option("--fill-memory", fill_memory,
+              "Hold this share of the memory of each node, or of its control group, so that files "
+              "cannot stay in the page cache; the last GiB is left")
+      .check(storage::whyNoMemoryShare)
+      .typeName("SHARE%");
+  command
       .option("--stall", stall_s,
               "Give up when nothing moves for so many seconds, think time apart")
       .positive()
@@ -395,6 +402,7 @@ base::Result<void> RequestOptions::complete() {
   request.sync = *base::valueOf(kSyncs, sync);
   request.compute = *base::valueOf(kComputes, compute);
   request.wait = base::valueOf(kWaitKinds, wait);
+  request.fill_memory = storage::memoryShare(fill_memory).value_or(0);
   request.stall_ns = static_cast<std::int64_t>(std::min(stall_s, 1e9) * 1e9);
   if (!late_limit.empty()) request.late_limit = base::shareOf(late_limit);
   if (request.output.empty()) request.output = request.schedule.stem().native() + ".replay";
@@ -441,6 +449,7 @@ std::vector<std::string> RequestOptions::words() const {
     words.insert(words.end(), {"--target", wordOf(target)});
   }
   for (const std::string& map : maps) words.insert(words.end(), {"--map", map});
+  if (!fill_memory.empty()) words.insert(words.end(), {"--fill-memory", fill_memory});
   if (!timing.empty()) words.insert(words.end(), {"--timing", timing});
   if (!late_limit.empty()) words.insert(words.end(), {"--late-limit", late_limit});
   if (request.fresh) words.emplace_back("--fresh");

@@ -55,6 +55,7 @@ struct Request {
   bool trace = true;
   bool partial = false;       // a schedule that lacks data is taken as it is
   bool ignores_room = false;  // goes on where the target seems to have too little
+  double fill_memory = 0;     // the share of a node's memory that is kept from its page cache
   // The programs are in the output directory already: `omnio replay` has compiled them.
   bool compiled = false;
 };
@@ -74,6 +75,7 @@ struct RequestOptions {
   std::string sync = "final";
   std::string compute = "auto";
   std::string wait = "auto";
+  std::string fill_memory;  // empty: none
   double stall_s = 60;
   std::string late_limit;  // empty: a late replay is told, and not refused
   bool no_trace = false;

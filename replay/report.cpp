@@ -247,6 +247,7 @@ std::string jsonOf(const Report& report) {
         if (report.chain_ns) json.put("chain_ns", *report.chain_ns);
       });
     }
+    storage::putHeldBytes(json, report.held);
     storage::putMeasuredParts(json, report.movedByCalls(), report.storage);
     storage::putStorage(json, report.storage);
     json.object("total", [&] { putCounts(json, total); });
@@ -457,6 +458,7 @@ std::string textOf(const Report& report) {
     if (report.isLate()) out += fmt::format("; the replayer itself was late: {}", kLateRemedy);
     out += '\n';
   }
+  out += storage::heldText(report.held);
   out += storage::storageText(report.movedByCalls(), report.storage);
   if (total.negative_gaps > 0) {
     out += fmt::format(

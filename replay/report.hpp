@@ -7,6 +7,7 @@
 
 #include "core/base/result.hpp"
 #include "core/model/schedule.hpp"
+#include "core/storage/held_memory.hpp"
 #include "core/storage/target_storage.hpp"
 #include "replay/launch.hpp"
 #include "replay/run/engine.hpp"
@@ -79,6 +80,7 @@ struct Report {
   WaitKind wait = WaitKind::kSpin;
   WaitKind wait_in_mpi = WaitKind::kYield;
   std::vector<storage::TargetStorage> storage;  // one a target
+  storage::HeldBytes held;
   std::vector<RankCounts> ranks;
   std::vector<ThreadPlace> threads;
   std::vector<Difference> differences;  // the first ones

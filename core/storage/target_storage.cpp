@@ -123,8 +123,8 @@ std::string storageText(const Moved& calls, std::span<const TargetStorage> targe
   const bool is_synced =
       measuredPart(calls, targets, MeasuredUntil::kSync) == MeasuredPart::kStorage;
   return text + fmt::format(
-                    "Most of the bytes did not reach storage in the time: it is the time of "
-                    "memory{}\n",
+                    "Less than half of the bytes of the calls came from storage or reached it in "
+                    "the time: it is the time of memory{}\n",
                     is_synced ? ", and with the final sync that of the storage" : "");
 }
 

@@ -43,6 +43,7 @@ struct Options {
   std::string target;
   std::string results;
   std::string api = "model";
+  std::string fill_memory;
   int phase = 0;
   bool no_fsync = false;
   bool warm = false;
@@ -267,9 +268,9 @@ base::Result<void> report(const Options& options, const PhaseResults& results) {
   if (!options.results.empty()) {
     if (auto written = base::writeDocument(options.results, text); !written) return written;
   }
-  const std::string table = tableOf(results.tests) +
-                            (results.runs.empty() ? "" : "\n" + timesOf(results.runs)) +
-                            storageTextOf(results) + cacheSentence(results);
+  const std::string table =
+      tableOf(results.tests) + (results.runs.empty() ? "" : "\n" + timesOf(results.runs)) +
+      storage::heldText(results.held) + storageTextOf(results) + cacheSentence(results);
   const std::string shown =
       options.results.empty() ? base::safeJson(text) : base::safeText(table, "\n");
   if (std::fwrite(shown.data(), 1, shown.size(), stdout) == shown.size() &&
@@ -371,6 +372,9 @@ int work(Options options, const std::string& command, replay::Session& session,
 
   std::error_code error;
   options.target = fs::absolute(options.target, error).native();
+  const double share = storage::memoryShare(options.fill_memory).value_or(0);
+  const storage::HeldMemory memory(session.isNodeLeader() ? share : 0);
+  const storage::HeldBytes held = replay::heldOnNodes(session, memory);
   steps.begin("running the phases");
   ScheduleRun done;
   base::Result<void> outcome;
@@ -424,7 +428,8 @@ int work(Options options, const std::string& command, replay::Session& session,
         .identity = identityOf(*model, options, hosts),
         .tests = std::move(done.tests),
         .runs = std::move(done.runs),
-        .storage = std::move(done.storage)};
+        .storage = std::move(done.storage),
+        .held = held};
     results.identity.schedule_digest = done.schedule_digest;
     reported = report(options, results);
   }
@@ -455,6 +460,11 @@ void addOptions(const base::Program& app, Options& options) {
   app.flag("--beyond-cache", options.runner.beyond_cache,
            "Each phase by itself, repeated at new offsets until it moves twice the memory of the "
            "nodes: the bandwidth of the storage, and not an estimate");
+  app.option("--fill-memory", options.fill_memory,
+             "Holds this share of the memory of each node, or of its control group, so that files "
+             "cannot stay in the page cache; the last GiB is left")
+      .check(storage::whyNoMemoryShare)
+      .typeName("SHARE%");
   app.flag("--ignore-free-space", options.runner.ignores_room,
            "Goes on where the target seems to have too little room");
   app.countedFlag("-v,--verbose", options.verbosity,

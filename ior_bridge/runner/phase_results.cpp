@@ -156,6 +156,7 @@ std::string jsonOf(const PhaseResults& results) {
     if (!results.runs.empty()) {
       json.list("runs", results.runs, [&](const WholeRun& run) { putRun(json, run); });
     }
+    storage::putHeldBytes(json, results.held);
     if (!results.storage.empty()) {
       const storage::Moved calls = storage::sumOf(results.storage).calls.value_or(storage::Moved());
       storage::putMeasuredParts(json, calls, results.storage);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/model/phase_model.hpp"
+#include "core/storage/held_memory.hpp"
 #include "core/storage/target_storage.hpp"
 
 namespace omnio::ior {
@@ -95,6 +96,7 @@ struct PhaseResults {
   std::vector<WholeRun> runs = {};  // by iteration; empty where phases were run by themselves
   // One for each run; of phases by themselves one in all, with the times that were measured.
   std::vector<storage::TargetStorage> storage = {};
+  storage::HeldBytes held = {};
 };
 
 // Bytes of the data phases, over all iterations.

@@ -46,8 +46,6 @@ MemoryNeeded memoryNeeded(const Plan& plan, const Placement& placement, const Co
   return needed;
 }
 
-std::uint64_t memoryAvailable() { return bytesIn("/proc/meminfo", "MemAvailable:"); }
-
 base::Result<void> checkMemory(const MemoryNeeded& needed, std::uint64_t available) {
   if (needed.largest == nullptr || needed.bytes <= available) return {};
   const PlannedThread& largest = *needed.largest;

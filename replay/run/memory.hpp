@@ -28,8 +28,6 @@ struct MemoryNeeded {
 MemoryNeeded memoryNeeded(const Plan& plan, const Placement& placement, const Content& content,
                           const std::function<bool(int process)>& is_here);
 
-// What this node has; UINT64_MAX when the kernel does not say.
-std::uint64_t memoryAvailable();
 base::Result<void> checkMemory(const MemoryNeeded& needed, std::uint64_t available);
 
 // The number behind a key in a file of /proc, in bytes; UINT64_MAX when the kernel does not say.

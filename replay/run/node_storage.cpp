@@ -118,4 +118,12 @@ std::vector<storage::TargetStorage> NodeStorage::report() {
   return targets;
 }
 
+storage::HeldBytes heldOnNodes(Session& session, const storage::HeldMemory& memory) {
+  storage::HeldBytes held = memory.held();
+  held.wanted_bytes = session.sum(held.wanted_bytes);
+  held.held_bytes = session.sum(held.held_bytes);
+  held.is_locked = session.sum(held.is_locked ? 0 : 1) == 0;
+  return held;
+}
+
 }  // namespace omnio::replay

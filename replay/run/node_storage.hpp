@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/storage/held_memory.hpp"
 #include "core/storage/storage_watch.hpp"
 #include "core/storage/target_storage.hpp"
 #include "replay/run/session.hpp"
@@ -36,5 +37,9 @@ class NodeStorage {
   std::vector<storage::StorageRecord> records_;                  // once it has watched
   bool is_syncing_ = false;
 };
+
+// The sum over what the leaders of the nodes hold, for process 0. All processes call it; when it
+// returns, all is held.
+storage::HeldBytes heldOnNodes(Session& session, const storage::HeldMemory& memory);
 
 }  // namespace omnio::replay

@@ -18,6 +18,7 @@
 #include "core/base/file.hpp"
 #include "core/base/file_system.hpp"
 #include "core/base/log.hpp"
+#include "core/base/node_memory.hpp"
 #include "core/base/printable.hpp"
 #include "core/wire/moved_bytes.hpp"
 #include "replay/issue/libc.hpp"
@@ -417,8 +418,8 @@ Replayed replayOnce(Session& session, const Request& request,
     const auto is_here = [&session](int process) {
       return session.nodeOf()[static_cast<std::size_t>(process)] == session.node();
     };
-    check(
-        checkMemory(memoryNeeded(*plan, *placement, request.content, is_here), memoryAvailable()));
+    check(checkMemory(memoryNeeded(*plan, *placement, request.content, is_here),
+                      base::availableMemoryBytes()));
   }
 
   checkNodeRoom(session, request, *plan, *places);
@@ -648,8 +649,11 @@ Replayed replayOnce(Session& session, const Request& request,
 }
 
 int run(Session& session, const Request& request, const std::filesystem::path& tree) {
-  const Replayed replayed = replayOnce(session, request, tree);
+  const storage::HeldMemory memory(session.isNodeLeader() ? request.fill_memory : 0);
+  const storage::HeldBytes held = heldOnNodes(session, memory);
+  Replayed replayed = replayOnce(session, request, tree);
   if (session.rank() != 0) return kDone;
+  replayed.report.held = held;
   const Report& report = replayed.report;
   const auto check = [&session](const auto& result) {
     if (!result) session.abort(result.failure().sentence);

@@ -96,8 +96,8 @@ TEST(StorageText, SaysWhatReachedStorageAndWhatItMeans) {
       "Storage: calls read 0 B and wrote 40.0 GiB; 0 B came from storage and 3.00 GiB reached "
       "it in the time; 37.0 GiB more reached it in the sync; the busiest device worked for "
       "93 % of the time\n"
-      "Most of the bytes did not reach storage in the time: it is the time of memory, and "
-      "with the final sync that of the storage\n");
+      "Less than half of the bytes of the calls came from storage or reached it in the time: it "
+      "is the time of memory, and with the final sync that of the storage\n");
 }
 
 TEST(StorageText, SaysWhichShareBelongsToOthers) {
