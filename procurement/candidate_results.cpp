@@ -259,7 +259,12 @@ base::Result<void> addReplay(const model::PhaseModel& model, const std::string& 
 base::Result<void> addResult(const model::PhaseModel& model, const std::string& path,
                              Candidate& into) {
   std::error_code ignored;
-  if (fs::exists(reportOf(path), ignored)) return addReplay(model, path, into);
+  const bool is_replay = fs::exists(reportOf(path), ignored);
+  if (is_replay || !fs::is_directory(path, ignored)) {
+    const auto evidence = readEvidence(is_replay ? reportOf(path) : fs::path(path));
+    if (evidence && *evidence) into.evidence.push_back(**evidence);
+  }
+  if (is_replay) return addReplay(model, path, into);
   if (fs::is_directory(path, ignored)) {
     into.origins.insert(Origin::kApplication);
     return addTrace(model, path, nullptr, into);

@@ -18,7 +18,7 @@ namespace omnio::procurement {
 namespace {
 
 // Bytes that were moved in a time.
-struct Moved {
+struct Transfer {
   double mib = 0;
   double seconds = 0;
 
@@ -28,11 +28,11 @@ struct Moved {
   }
 };
 
-struct MovedBoth {
-  Moved write;
-  Moved read;
+struct Transfers {
+  Transfer write;
+  Transfer read;
 
-  void add(const MovedBoth& other) {
+  void add(const Transfers& other) {
     write = {.mib = write.mib + other.write.mib, .seconds = write.seconds + other.write.seconds};
     read = {.mib = read.mib + other.read.mib, .seconds = read.seconds + other.read.seconds};
   }
@@ -42,13 +42,13 @@ struct MovedBoth {
 };
 
 // Bytes and seconds of a phase. Writes or reads without a time of their own are left out.
-MovedBoth movedIn(const model::Phase& phase, const PhaseTimes& times) {
-  MovedBoth moved;
+Transfers movedIn(const model::Phase& phase, const PhaseTimes& times) {
+  Transfers moved;
   for (const model::PhaseOperation& operation : phase.operations) {
     const bool is_write = operation.operation == model::Operation::kWrite;
     const std::vector<double>& seconds = is_write ? times.write_s : times.read_s;
     if (seconds.empty()) continue;
-    Moved& into = is_write ? moved.write : moved.read;
+    Transfer& into = is_write ? moved.write : moved.read;
     into.mib += static_cast<double>(model::weightOf(phase, operation)) / model::kMiB;
     into.seconds = measureOf(seconds).middle;
   }
@@ -108,7 +108,7 @@ std::vector<double> sumsOf(const Candidate& candidate, const model::Series& phas
 // Adds what each candidate moved to `moved`, where that is wanted.
 ComparedPhase comparedOf(const model::PhaseModel& model, const model::Series& phases,
                          const std::vector<ComparedCandidate>& ranking,
-                         std::vector<MovedBoth>* moved) {
+                         std::vector<Transfers>* moved) {
   const model::Phase& first = *phases.front();
   ComparedPhase compared{.phase = first.id, .ids = model::idsOf(phases)};
   double application_s = 0;
@@ -134,7 +134,7 @@ ComparedPhase comparedOf(const model::PhaseModel& model, const model::Series& ph
     compared.read_times.push_back(measured(&PhaseTimes::read_s));
     compared.peak_share.emplace_back();
     if (!compared.times.back() || !candidate.peak) continue;
-    MovedBoth here;
+    Transfers here;
     for (const model::Phase* phase : phases) {
       here.add(movedIn(*phase, candidate.phases.at(phase->id)));
     }
@@ -206,7 +206,7 @@ Comparison compare(const model::PhaseModel& model, std::vector<Candidate> candid
   }
   if (result.not_told_apart.empty() && result.ranking.size() > 1)
     result.winner = result.ranking.front().candidate.name;
-  std::vector<MovedBoth> moved(result.ranking.size());
+  std::vector<Transfers> moved(result.ranking.size());
   for (const model::Phase& phase : model.phases) {
     result.phases.push_back(comparedOf(model, {&phase}, result.ranking, &moved));
   }
@@ -275,17 +275,33 @@ std::string verdictOf(const Comparison& comparison) {
 }
 
 std::vector<std::string> warningsOf(const Comparison& comparison) {
-  if (comparison.source_whole) return {};
-  return {"the model was made from a trace that is not whole"};
+  std::vector<std::string> warnings;
+  if (!comparison.source_whole) {
+    warnings.emplace_back("the model was made from a trace that is not whole");
+  }
+  const auto until = comparison.kind == TimeKind::kRun ? storage::MeasuredUntil::kSync
+                                                       : storage::MeasuredUntil::kLastCall;
+  for (const ComparedCandidate& each : comparison.ranking) {
+    const std::vector<RunEvidence>& runs = each.candidate.evidence;
+    const std::string name = base::printable(each.candidate.name);
+    const std::string memory = memorySentence(runs, until);
+    if (!memory.empty()) warnings.push_back(fmt::format("{} is {}", name, memory));
+    const auto late = std::ranges::count_if(runs, &RunEvidence::is_late);
+    if (late == 0) continue;
+    warnings.push_back(fmt::format(
+        "{}: in {} of {} the replayer itself was late, and the run time says little of the storage",
+        name, late, base::counted(runs.size(), "run", "runs")));
+  }
+  return warnings;
 }
 
 std::vector<std::string> notesOf(const Comparison& comparison) {
   std::vector<std::string> notes;
   if (comparison.rounds && comparison.ranking.size() > 1) {
-    notes.push_back(
-        fmt::format("rounds of a run on each candidate, {} to {} of them until there is a winner; "
-                    "among equal candidates one is named in at most 1 evaluation of {:.0f}",
-                    comparison.rounds->least, comparison.rounds->most, 1 / kWrongWinner));
+    notes.push_back(fmt::format(
+        "{} rounds of a run on each candidate, up to {} while there is not a winner; among "
+        "equal candidates one is named in at most 1 evaluation of {:.0f}",
+        comparison.rounds->least, comparison.rounds->most, 1 / kWrongWinner));
   }
   if (comparison.kind == TimeKind::kSum) {
     std::vector<std::string> summed;
@@ -335,6 +351,51 @@ std::string partsTable(const Comparison& comparison) {
                      secondsText(parts.metadata_s), secondsText(parts.sync_s),
                      secondsText(parts.waiting_s), secondsText(parts.sum_s),
                      parts.chain_s ? secondsText(*parts.chain_s) : "-", ""});
+  }
+  if (table.size() == 1) return {};
+  std::string out = "\n";
+  base::appendTable(out, table, base::Align::kRight);
+  return out;
+}
+
+// A row for each candidate whose runs say what their storage did: medians of the runs.
+std::string storageTable(const Comparison& comparison) {
+  std::vector<std::vector<std::string>> table = {{"storage, medians", "calls wrote", "calls read",
+                                                  "storage wrote", "storage read", "with sync",
+                                                  "busiest device", "free at the end", ""}};
+  for (const ComparedCandidate& each : comparison.ranking) {
+    const std::vector<RunEvidence>& runs = each.candidate.evidence;
+    if (runs.empty()) continue;
+    const auto median = [&](const auto& value) {
+      std::vector<double> values;
+      for (const RunEvidence& run : runs) values.push_back(static_cast<double>(value(run)));
+      return base::medianOf(std::move(values));
+    };
+    const auto bytes = [&](const auto& value) { return base::humanBytes(median(value)); };
+    std::vector<std::string>& row = table.emplace_back();
+    row = {base::printable(each.candidate.name),
+           bytes([](const RunEvidence& run) { return run.calls.written_bytes; }),
+           bytes([](const RunEvidence& run) { return run.calls.read_bytes; })};
+    const bool is_counted = std::ranges::any_of(runs, [](const RunEvidence& run) {
+      return run.measured != storage::MeasuredPart::kUnknown;
+    });
+    if (is_counted) {
+      row.push_back(bytes([](const RunEvidence& run) { return run.device.written_bytes; }));
+      row.push_back(bytes([](const RunEvidence& run) { return run.device.read_bytes; }));
+      row.push_back(
+          bytes([](const RunEvidence& run) { return run.device_with_sync.written_bytes; }));
+      row.push_back(
+          fmt::format("{:.0f} %", 100 * median([](const RunEvidence& run) { return run.busy; })));
+    } else {
+      row.insert(row.end(), {"not counted", "", "", ""});
+    }
+    const double capacity = static_cast<double>(runs.back().capacity_bytes);
+    row.push_back(
+        capacity > 0 ? fmt::format("{:.0f} % of {}",
+                                   100 * static_cast<double>(runs.back().free_end_bytes) / capacity,
+                                   base::humanBytes(capacity))
+                     : "-");
+    row.emplace_back();
   }
   if (table.size() == 1) return {};
   std::string out = "\n";
@@ -403,7 +464,7 @@ std::string textOf(const Comparison& comparison, std::size_t rows, bool is_each)
   out += '\n' + verdictOf(comparison) + '\n';
   for (const std::string& warning : warningsOf(comparison)) out += warning + '\n';
   for (const std::string& note : notesOf(comparison)) out += note + '\n';
-  out += partsTable(comparison);
+  out += partsTable(comparison) + storageTable(comparison);
 
   const std::vector<ComparedPhase>& phases = is_each ? comparison.phases : comparison.families;
   const std::set<int> shown = longest(phases, rows);
@@ -486,6 +547,10 @@ void putCandidate(base::JsonWriter& json, const ComparedCandidate& each, int rat
     putInterval(json, each.to_best.interval, ratio_percent);
   });
   json.put("slowest_phase", each.slowest_phase);
+  if (!each.candidate.evidence.empty()) {
+    json.list("evidence", each.candidate.evidence,
+              [&](const RunEvidence& run) { json.object([&] { putEvidence(json, run); }); });
+  }
   if (const auto& parts = each.parts) {
     json.object("parts", [&] {
       json.put("data_s", parts->data_s);

@@ -15,6 +15,7 @@
 #include "core/model/phase_model.hpp"
 #include "ior_bridge/ior/summary_reader.hpp"
 #include "procurement/rounds.hpp"
+#include "procurement/run_evidence.hpp"
 
 namespace omnio::procurement {
 
@@ -57,13 +58,14 @@ struct Candidate {
   std::string target;                // in words; may be empty
   std::vector<std::string> sources;  // files and traces
   std::set<Origin> origins;
-  std::optional<TimeKind> kind;       // nothing: no times yet
-  std::vector<double> io_s;           // of that kind
-  std::vector<double> run_s{};        // run times of replays; as many, or none
-  bool is_elsewhere = false;          // its runs have no rounds in common with those of others
-  std::map<int, PhaseTimes> phases;   // by phase of the model
-  std::vector<ior::SummaryRun> runs;  // as many, or none: phases were run one by one
-  bool is_summed = false;             // by setBesideSums()
+  std::optional<TimeKind> kind;         // nothing: no times yet
+  std::vector<double> io_s;             // of that kind
+  std::vector<double> run_s{};          // run times of replays; as many, or none
+  bool is_elsewhere = false;            // its runs have no rounds in common with those of others
+  std::map<int, PhaseTimes> phases;     // by phase of the model
+  std::vector<ior::SummaryRun> runs;    // as many, or none: phases were run one by one
+  bool is_summed = false;               // by setBesideSums()
+  std::vector<RunEvidence> evidence{};  // of the runs that say something of it
   std::optional<Peak> peak;
 };
 

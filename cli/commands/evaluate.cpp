@@ -6,11 +6,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <vector>
 
 #include "cli/commands/commands.hpp"
@@ -195,12 +197,21 @@ base::Result<EvaluationPlan> planOf(const EvaluateOptions& options) {
   return plan;
 }
 
-// One evaluation at a time works in a directory.
+// One evaluation at a time works in a directory. The commands that it runs hold the lock too, so
+// that what outlives it for a moment, when it is killed, has ended before another one begins.
 class DirectoryLock {
  public:
+  // NOLINTNEXTLINE(android-cloexec-open): the commands inherit it
   explicit DirectoryLock(const fs::path& directory)
-      : fd_(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
-        is_held_(fd_ >= 0 && flock(fd_, LOCK_EX | LOCK_NB) == 0) {}
+      : fd_(open(directory.c_str(), O_RDONLY | O_DIRECTORY)) {
+    constexpr std::chrono::seconds kPatience(10);
+    constexpr std::chrono::milliseconds kPause(100);
+    const auto end = std::chrono::steady_clock::now() + kPatience;
+    while (fd_ >= 0 && !(is_held_ = flock(fd_, LOCK_EX | LOCK_NB) == 0) &&
+           std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(kPause);
+    }
+  }
   DirectoryLock(const DirectoryLock&) = delete;
   DirectoryLock& operator=(const DirectoryLock&) = delete;
   ~DirectoryLock() {
@@ -210,7 +221,7 @@ class DirectoryLock {
 
  private:
   int fd_;
-  bool is_held_;
+  bool is_held_ = false;
 };
 
 std::string needsText(const std::vector<RunNeeds>& needs, const EvaluationPlan& plan) {
@@ -241,7 +252,8 @@ int writeAnswer(const EvaluateOptions& options, const EvaluationPlan& plan,
                 const procurement::Comparison& comparison) {
   std::string text;
   for (const std::string& sentence : procurement::sharedMounts(plan)) text += sentence + '\n';
-  text = procurement::textOf(comparison, kPhasesShown) + text;
+  text = fmt::format("{}\n\n{}{}", procurement::verdictOf(comparison),
+                     procurement::textOf(comparison, kPhasesShown), text);
   const std::string json = procurement::jsonOf(comparison);
   const procurement::PageAbout about = {
       .made = timeNow(),
@@ -272,6 +284,7 @@ int evaluate(const EvaluateOptions& options, const EvaluationPlan& plan) {
     return fail({failure.code, failure.sentence + go_on});
   };
   if (const auto made = run.makeDocuments(); !made) return ended(made.failure());
+  if (const auto fit = run.checkElsewhere(); !fit) return fail(fit.failure());
   const base::Result<std::vector<RunNeeds>> needs = run.lookAhead();
   if (!needs) return ended(needs.failure());
   if (options.dry_run) return printAll(needsText(*needs, plan));

@@ -20,6 +20,7 @@
 #include "core/tracefile/trace.hpp"
 #include "phase_model/model_builder.hpp"
 #include "procurement/candidate_results.hpp"
+#include "procurement/replay_report.hpp"
 #include "replay/launch.hpp"
 #include "replay/target/adopt.hpp"
 
@@ -201,9 +202,56 @@ base::Result<void> EvaluationRun::runOnce(std::size_t round, const PlannedCandid
     words.insert(words.end(), plan_.words.begin(), plan_.words.end());
   }
   words.insert(words.end(), {"-o", draft});
-  if (const auto done = command(words, result.native() + ".txt"); !done) return done;
+  const fs::path printed = result.native() + ".txt";
+  if (const auto done = command(words, printed); !done) return done;
+  if (std::ranges::any_of(
+          plan_.words, [](const std::string& word) { return word.starts_with("--late-limit"); })) {
+    const auto evidence = procurement::readEvidence(procurement::reportOf(draft));
+    if (evidence && *evidence && (*evidence)->is_late) {
+      return base::failure(base::Code::kSystem, "{}", tellingLine(printed));
+    }
+  }
   fs::rename(draft, result, error);
   if (error) return base::systemFailure(draft, error.value(), "cannot rename");
+  return {};
+}
+
+std::vector<std::string> EvaluationRun::resultsOf(const PlannedCandidate& candidate,
+                                                  std::size_t rounds) const {
+  std::vector<std::string> results = candidate.results;
+  for (std::size_t round = 0; round < rounds && !candidate.isElsewhere(); ++round) {
+    results.push_back(procurement::runOf(directory_, round, candidate.name));
+  }
+  return results;
+}
+
+base::Result<void> EvaluationRun::checkElsewhere() const {
+  // Of a schedule it is known after the first round, by the digests of the replays.
+  const std::size_t rounds = procurement::finishedRounds(directory_, plan_);
+  std::optional<std::string> digest;
+  const base::Result<model::PhaseModel> phases =
+      plan_.kind == RecordingKind::kSchedule ? model::PhaseModel() : model();
+  if (!phases) return phases.failure();
+  for (const PlannedCandidate& candidate : plan_.candidates) {
+    const std::vector<std::string> results = resultsOf(candidate, rounds);
+    const auto refuse = [&](std::string_view why) {
+      return base::failure(base::Code::kInvalid, "{}: results of another recording: {}",
+                           base::printable(candidate.name), why);
+    };
+    if (candidate.isElsewhere() && plan_.kind != RecordingKind::kSchedule) {
+      const auto read = procurement::candidateOf(*phases, candidate.name, results, plan_.criterion);
+      if (!read) return refuse(read.failure().sentence);
+    }
+    for (const std::string& result : results) {
+      const auto report = procurement::readReplayReport(procurement::reportOf(result));
+      if (plan_.kind != RecordingKind::kSchedule || !report) continue;
+      if (!digest) digest = report->schedule_digest;
+      if (*digest == report->schedule_digest) continue;
+      return refuse(fmt::format("{} replayed the schedule {}, and others {}",
+                                base::printable(result), base::printable(report->schedule_digest),
+                                base::printable(*digest)));
+    }
+  }
   return {};
 }
 
@@ -215,11 +263,7 @@ base::Result<bool> EvaluationRun::wantsMore(std::size_t rounds) const {
     procurement::Candidate& candidate = candidates.emplace_back();
     candidate.name = planned.name;
     candidate.is_elsewhere = planned.isElsewhere();
-    std::vector<std::string> results = planned.results;
-    for (std::size_t round = 0; round < rounds && !planned.isElsewhere(); ++round) {
-      results.push_back(procurement::runOf(directory_, round, planned.name));
-    }
-    for (const std::string& result : results) {
+    for (const std::string& result : resultsOf(planned, rounds)) {
       const base::Result<double> time = procurement::timeOf(result, plan_.criterion);
       if (!time) return time.failure();
       candidate.io_s.push_back(*time);
@@ -239,6 +283,9 @@ base::Result<void> EvaluationRun::runRounds() {
   if (round > 0)
     printNote(fmt::format("goes on after {}", base::counted(round, "round", "rounds")));
   for (;; ++round) {
+    if (plan_.kind == RecordingKind::kSchedule) {
+      if (const auto same = checkElsewhere(); !same) return same;
+    }
     const base::Result<bool> wants_more = wantsMore(round);
     if (!wants_more) return wants_more.failure();
     if (!*wants_more) return {};
@@ -304,12 +351,8 @@ base::Result<procurement::Comparison> EvaluationRun::compared() const {
   if (!phases) return phases.failure();
   std::vector<procurement::Candidate> candidates;
   for (const PlannedCandidate& planned : plan_.candidates) {
-    std::vector<std::string> results = planned.results;
-    for (std::size_t round = 0; round < rounds && !planned.isElsewhere(); ++round) {
-      results.push_back(procurement::runOf(directory_, round, planned.name));
-    }
-    base::Result<procurement::Candidate> candidate =
-        procurement::candidateOf(*phases, planned.name, results, plan_.criterion);
+    base::Result<procurement::Candidate> candidate = procurement::candidateOf(
+        *phases, planned.name, resultsOf(planned, rounds), plan_.criterion);
     if (!candidate) return candidate.failure();
     candidate->is_elsewhere = planned.isElsewhere();
     if (!planned.mount.empty()) {

@@ -33,6 +33,8 @@ class EvaluationRun {
 
   // The documents that the runs need, where they are not there yet.
   base::Result<void> makeDocuments();
+  // Fails where results that came back from elsewhere are of another recording.
+  base::Result<void> checkElsewhere() const;
   // Fails where a candidate has no room, or would refuse the runs for another reason.
   base::Result<std::vector<RunNeeds>> lookAhead();
   // Runs the rounds that are missing. Says on stderr how far it is.
@@ -55,6 +57,9 @@ class EvaluationRun {
   // Whether the verdict of so many rounds is open, and more of them are to be run.
   base::Result<bool> wantsMore(std::size_t rounds) const;
   base::Result<model::PhaseModel> model() const;
+  // Its finished runs in so many rounds, or its results that came back.
+  std::vector<std::string> resultsOf(const procurement::PlannedCandidate& candidate,
+                                     std::size_t rounds) const;
 
   const std::filesystem::path directory_;
   const procurement::EvaluationPlan& plan_;

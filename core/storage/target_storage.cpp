@@ -9,10 +9,6 @@
 namespace omnio::storage {
 namespace {
 
-constexpr base::Word<MeasuredPart> kParts[] = {{MeasuredPart::kStorage, "storage"},
-                                               {MeasuredPart::kMemory, "memory"},
-                                               {MeasuredPart::kUnknown, "unknown"}};
-
 std::string bytesText(std::uint64_t bytes) { return base::humanBytes(static_cast<double>(bytes)); }
 
 std::string othersText(const TargetStorage& storage) {
@@ -83,9 +79,9 @@ MeasuredPart measuredPart(const Moved& calls, std::span<const TargetStorage> tar
 
 void putMeasuredParts(base::JsonWriter& json, const Moved& calls,
                       std::span<const TargetStorage> targets) {
-  json.put("measured", base::wordOf(kParts, measuredPart(calls, targets)));
+  json.put("measured", base::wordOf(kMeasuredParts, measuredPart(calls, targets)));
   json.put("measured_with_sync",
-           base::wordOf(kParts, measuredPart(calls, targets, MeasuredUntil::kSync)));
+           base::wordOf(kMeasuredParts, measuredPart(calls, targets, MeasuredUntil::kSync)));
 }
 
 void putStorage(base::JsonWriter& json, std::span<const TargetStorage> targets) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/json_writer.hpp"
+#include "core/base/text_table.hpp"
 #include "core/storage/counters.hpp"
 
 namespace omnio::storage {
@@ -40,6 +41,9 @@ enum class MeasuredPart : std::uint8_t {
   kMemory,   // less than half of the bytes of the calls came from storage or reached it
   kUnknown,  // a kernel does not count them, or the calls moved none
 };
+inline constexpr base::Word<MeasuredPart> kMeasuredParts[] = {{MeasuredPart::kStorage, "storage"},
+                                                              {MeasuredPart::kMemory, "memory"},
+                                                              {MeasuredPart::kUnknown, "unknown"}};
 // Up to where the time was taken.
 enum class MeasuredUntil : std::uint8_t { kLastCall, kSync };
 

@@ -1,0 +1,52 @@
+// What a run says of itself beside its times: whether storage was measured or the memory of the
+// nodes, whether the replayer was late, and whether its calls did as those of the application. It
+// stands in the reports of replays (docs/formats/replay_report.md) and in the results of
+// omnio-phase-run (docs/formats/ior_results.md) in the same form.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/json_writer.hpp"
+#include "core/base/result.hpp"
+#include "core/storage/counters.hpp"
+#include "core/storage/target_storage.hpp"
+
+namespace omnio::procurement {
+
+// What the devices or servers of all targets and nodes did, in parts of the run of equal length.
+struct StorageCourse {
+  double part_s = 1;
+  std::vector<storage::Moved> moved;
+};
+
+struct RunEvidence {
+  storage::MeasuredPart measured = storage::MeasuredPart::kUnknown;
+  storage::MeasuredPart measured_with_sync = storage::MeasuredPart::kUnknown;
+  storage::Moved calls;   // bytes of the calls
+  storage::Moved device;  // bytes of the devices or servers, to the last call
+  storage::Moved device_with_sync;
+  double busy = 0;                   // share of the time, of the busiest device
+  std::uint64_t dirty_bytes = 0;     // in memory after the last call
+  std::uint64_t capacity_bytes = 0;  // of the target's file system, the first one
+  std::uint64_t free_begin_bytes = 0;
+  std::uint64_t free_end_bytes = 0;
+  StorageCourse course;
+  bool is_late = false;
+  double stretch_share = 0;
+  std::uint64_t differences = 0;  // results of calls that differ from the recording
+};
+
+// Nothing where the document says nothing of storage. The document of several runs has their sums.
+base::Result<std::optional<RunEvidence>> readEvidence(const std::filesystem::path& path);
+
+// "of memory in 5 of 5 runs: ...", by the part of the time that decides; empty where no run is.
+std::string memorySentence(const std::vector<RunEvidence>& runs, storage::MeasuredUntil until);
+
+// Members of an open object.
+void putEvidence(base::JsonWriter& json, const RunEvidence& run);
+
+}  // namespace omnio::procurement

@@ -1,0 +1,298 @@
+"""omnio evaluate: from a recording to the answer by one command, what it refuses before anything runs,
+candidates elsewhere, and going on after it was ended."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import devices
+from omnio_testing import PATIENCE_S, environment, omnio, run, runCases
+
+# Three files, written and read again: 12 MiB each way.
+PROGRAM = """
+import os, sys
+for name in "abc":
+    fd = os.open(os.path.join(sys.argv[1], name), os.O_CREAT | os.O_RDWR, 0o644)
+    for block in range(64):
+        os.pwrite(fd, bytes(65536), block * 65536)
+    os.fsync(fd)
+    for block in range(64):
+        os.pread(fd, 65536, block * 65536)
+    os.close(fd)
+"""
+
+
+def recorded(checks, work, name="run", program=PROGRAM):
+    trace, data = os.path.join(work, f"{name}.trace"), os.path.join(work, f"{name}.data")
+    os.makedirs(data)
+    done = run([omnio(), "trace", "-o", trace, "--exclude", "/*", "--include", f"{data}/*", "--",
+                sys.executable, "-c", program, data])
+    checks.equal(done.status, 0, f"{name}: recorded: {done}")
+    shutil.rmtree(data)
+    return trace
+
+
+def directories(work, *names):
+    """{name: a fresh directory}"""
+    made = {}
+    for name in names:
+        made[name] = os.path.join(work, "on", name)
+        shutil.rmtree(made[name], ignore_errors=True)
+        os.makedirs(made[name])
+    return made
+
+
+def on(candidates):
+    return [word for name, path in candidates.items() for word in ("--on", f"{name}={path}")]
+
+
+def evaluate(*words, **more):
+    return run([omnio(), "evaluate", *words], timeout=PATIENCE_S, **more)
+
+
+def document(*path):
+    with open(os.path.join(*path), encoding="utf-8") as file:
+        return json.load(file)
+
+
+def runsIn(output):
+    """The names of finished runs, in order."""
+    return sorted(name for name in os.listdir(os.path.join(output, "runs"))
+                  if not name.endswith((".txt", ".unfinished")))
+
+
+def rounds(count, *names):
+    return sorted(f"{number + 1:03}-{name}" for number in range(count) for name in names)
+
+
+def fromATraceToTheAnswer(checks, work):
+    trace = recorded(checks, work)
+    candidates = directories(work, "flash", "disk", "again")
+    output = os.path.join(work, "purchase")
+    done = evaluate(trace, *on(candidates), "-o", output, "--rounds", "2", "--at-most", "3")
+    if not checks.equal(done.status, 0, f"evaluate: {done}"):
+        return
+    out, said = done.out.decode(), done.err.decode()
+    answer = document(output, "comparison.json")
+    count = answer["ranking"][0]["io_s"]["runs"]
+    checks.that(2 <= count <= 3 and (count == 3 or answer["winner"]), f"{count} rounds: {answer}")
+    checks.equal(runsIn(output), rounds(count, *candidates), "finished runs")
+    turns = [line.split(": ")[2].split(",")[0] for line in said.splitlines()
+             if line.startswith("omnio: round ")]
+    checks.equal(turns[:6], ["flash", "disk", "again", "disk", "again", "flash"], f"turns: {said}")
+    checks.equal(answer["rounds"], {"least": 2, "most": 3, "wrong_winner": 0.01}, "the rule")
+    checks.that(out.startswith(answer["verdict"] + "\n"), f"the answer comes first: {out}")
+    checks.that("flash and disk and again lie on one mount, " in out, f"one mount: {out}")
+    for each in answer["ranking"]:
+        checks.equal(each["origins"], ["replay"], f"{each['name']}: origins")
+        checks.equal(len(each["times_s"]), count, f"{each['name']}: times")
+        checks.that(each["target"].startswith(candidates[each["name"]] + " ("), each["target"])
+        for evidence in each["evidence"]:
+            checks.equal(evidence["calls"], {"read_bytes": 12 << 20, "written_bytes": 12 << 20},
+                         f"{each['name']}: bytes of the calls")
+            checks.equal(evidence["differences"], 0, f"{each['name']}: differences")
+        own = [document(output, "runs", name, "replay.json")["io"] for name in rounds(count, each["name"])]
+        wanted = [(io["data_ns"] + io["metadata_ns"] + io["sync_ns"]) / 1e9 for io in own]
+        checks.equal([round(value, 9) for value in each["times_s"]],
+                     [round(value, 9) for value in wanted], f"{each['name']}: its runs' own I/O times")
+    checks.equal([phase["weight_bytes"] for phase in answer["phases"]], [4 << 20] * 6, "phases")
+    checks.that(os.path.getsize(os.path.join(output, "evaluation.html")) > 100_000, "a page")
+    with open(os.path.join(output, "answer.txt"), encoding="utf-8") as file:
+        checks.equal(file.read(), out, "answer.txt is what was printed")
+    for name, path in candidates.items():
+        checks.equal(os.listdir(path), [], f"what is left on {name}")
+    with open(os.path.join(output, "commands.txt"), encoding="utf-8") as file:
+        commands = file.read().splitlines()
+    checks.equal(sum(" replay " in line and "--dry-run" not in line for line in commands), 3 * count,
+                 "replays in commands.txt")
+    checks.that(all(" status 0, " in line for line in commands), f"commands: {commands}")
+    again = evaluate("-o", output, "--resume", "--json")
+    checks.equal(json.loads(again.out), answer, f"the same answer, with nothing run: {again.err}")
+
+
+def otherRecordingsAndRunners(checks, work):
+    trace = recorded(checks, work, "other")
+    model, schedule = os.path.join(work, "other.phases.json"), os.path.join(work, "other.json")
+    checks.equal(run([omnio(), "phases", trace, "-o", model]).status, 0, "phases")
+    checks.equal(run([omnio(), "preprocess", trace, "-o", schedule]).status, 0, "preprocess")
+    for what, words, by in (("a phase model", [model], "runs of all phases together"),
+                            ("a schedule", [schedule, "--no-traces"], "runs of all phases together"),
+                            ("a schedule in asap", [schedule, "--timing", "asap"], "run times"),
+                            ("the phase runner", [trace, "--by", "phase-run"],
+                             "runs of all phases together")):
+        candidates = directories(work, "one", "two")
+        output = os.path.join(work, what.replace(" ", "-"))
+        done = evaluate(*words, *on(candidates), "-o", output, "--rounds", "2", "--at-most", "2", "--json")
+        if not checks.equal(done.status, 0, f"{what}: {done}"):
+            continue
+        answer = json.loads(done.out)
+        checks.equal(answer["by"], by, f"{what}: times")
+        checks.equal([len(each["times_s"]) for each in answer["ranking"]], [2, 2], f"{what}: runs")
+        checks.equal([each["evidence"][0]["calls"]["written_bytes"] for each in answer["ranking"]],
+                     [12 << 20] * 2, f"{what}: bytes")
+        checks.equal(os.listdir(candidates["one"]), [], f"{what}: what is left")
+
+
+def candidatesElsewhere(checks, work):
+    trace = recorded(checks, work, "sent")
+    candidates = directories(work, "site", "here")
+    theirs = os.path.join(work, "offer.results")
+    few = ("--rounds", "3", "--at-most", "3")
+    done = evaluate(trace, "--on", f"offer={candidates['site']}", "-o", theirs, *few)
+    checks.equal(done.status, 0, f"one candidate alone: {done}")
+    checks.that(done.out.startswith(b"offer is alone: "), f"nothing to compare with: {done.out}")
+    files = ",".join(os.path.join(theirs, "runs", name) for name in runsIn(theirs))
+    for number, result in enumerate((theirs, files)):
+        output = os.path.join(work, f"elsewhere{number}")
+        done = evaluate(trace, "--on", f"here={candidates['here']}", "--on", f"offer={result}", "-o",
+                        output, *few, "--json")
+        if not checks.equal(done.status, 0, f"elsewhere, {result}: {done}"):
+            continue
+        counts = {each["name"]: each["io_s"]["runs"] for each in json.loads(done.out)["ranking"]}
+        checks.equal(counts, {"here": 3, "offer": 3}, f"runs, {result}")
+        checks.equal(runsIn(output), rounds(3, "here"), f"only the one here is run, {result}")
+    other = recorded(checks, work, "unlike", PROGRAM.replace("range(64)", "range(63)"))
+    output = os.path.join(work, "unlike")
+    done = evaluate(other, "--on", f"here={candidates['here']}", "--on", f"offer={theirs}", "-o", output)
+    checks.equal(done.status, 1, f"results of another recording: {done}")
+    checks.that(f"omnio: offer: results of another recording: {theirs}/runs/001-offer: 1 processes move "
+                f"{24 << 20} bytes there, and 1 move {63 * 6 << 16} in the model\n".encode()
+                in done.err, f"{done.err}")
+    checks.that(not os.path.exists(os.path.join(output, "runs")), "nothing was run")
+
+
+def whatIsRefused(checks, work):
+    trace = recorded(checks, work, "refused")
+    candidates = directories(work, "a", "b", "b/inner")
+    a, b, inner = candidates["a"], candidates["b"], candidates["b/inner"]
+    link = os.path.join(work, "link")
+    os.symlink(a, link)
+    output = os.path.join(work, "out")
+    full = os.path.join(work, "full")
+    os.makedirs(os.path.join(full, "x"))
+    kept = os.path.join(work, "kept")
+    shutil.copytree(trace, os.path.join(kept, "copy.trace"))
+    for words, status, sentence in (
+            ([trace, "--on", f"a={a}", "--on", f"b={link}", "-o", output], 1,
+             f"a={a}: the same directory as b"),
+            ([trace, "--on", f"a={inner}", "--on", f"b={b}", "-o", output], 1,
+             f"a={inner}: in the directory of b, {b}"),
+            ([trace, "--on", f"a={a}", "--on", f"b={b}", "-o", os.path.join(b, "out")], 1,
+             f"b={b}: the directory of the evaluation lies in it, {b}/out"),
+            ([os.path.join(kept, "copy.trace"), "--on", f"a={kept}", "--on", f"b={b}", "-o", output], 1,
+             f"a={kept}: the recording lies in it, {kept}/copy.trace"),
+            ([trace, "--on", f"a={work}/none", "--on", f"b={b}", "-o", output], 1,
+             f"a={work}/none: no such directory; a candidate is a directory on it, or its results"),
+            ([trace, "--on", f"a={a}", "--on", f"a={b}", "-o", output], 2,
+             f'--on a={b}: "a" names two candidates'),
+            ([trace, "--on", a, "-o", output], 2,
+             f"--on {a}: a candidate is given as NAME=DIR or NAME=RESULT, with a name of letters, "
+             "digits, -, _ and ."),
+            ([trace, "--on", f"a={a}", "-o", full], 1, f"{full}: not an empty directory: name another"),
+            ([os.path.join(work, "nothing"), "--on", f"a={a}", "-o", output], 2,
+             f"{work}/nothing: no such trace, schedule or phase model"),
+            ([__file__, "--on", f"a={a}", "-o", output], 2,
+             f"{__file__}: neither a trace, nor a schedule, nor a phase model"),
+            ([trace, "--on", f"a={a}", "-o", output, "--timing", "asap", "--criterion", "io"], 2,
+             "--criterion io needs --timing dt: in asap calls are not timed one by one"),
+            ([trace, "-o", output, "--resume"], 2,
+             "--resume goes on as the evaluation began: it takes no RECORDING and no --on")):
+        done = evaluate(*words)
+        checks.equal((done.status, done.err.decode()), (status, f"omnio: {sentence}\n"), sentence)
+        checks.that(not os.path.exists(output), f"nothing is made: {sentence}")
+    checks.equal(os.listdir(a) + os.listdir(inner), [], "candidates are as they were")
+
+
+@devices.orSkipped
+def withoutRoom(checks, work):
+    trace = recorded(checks, work, "room")
+    candidates = directories(work, "wide")
+    output = os.path.join(work, "without-room")
+    with devices.ext4(work, "narrow", 8) as disk:
+        candidates["narrow"] = disk.mount_point
+        done = evaluate(trace, *on(candidates), "-o", output)
+        checks.equal(done.status, 1, f"too little room: {done}")
+        checks.that(b"omnio: narrow: " in done.err and b"too little room: 12582912 bytes" in done.err,
+                    f"says so: {done.err}")
+        checks.equal(runsIn(output) if os.path.exists(os.path.join(output, "runs")) else [], [],
+                     "nothing was run on the other candidate either")
+
+
+def dryRun(checks, work):
+    trace = recorded(checks, work, "dry")
+    candidates = directories(work, "one", "two")
+    output = os.path.join(work, "dry.out")
+    done = evaluate(trace, *on(candidates), "-o", output, "--dry-run")
+    checks.equal(done.status, 0, f"dry run: {done}")
+    for said in ("candidate     needs     free  a run takes", "12.0 MiB", "5 to 20 rounds: ", "nothing was run"):
+        checks.that(said in done.out.decode(), f"{said}: {done.out}")
+    checks.that(not os.path.exists(output), "nothing is left")
+    checks.equal(os.listdir(candidates["one"]), [], "nothing was made")
+
+
+def killedAndResumed(checks, work):
+    """Ended at random moments, it goes on: each run is finished once."""
+    trace = recorded(checks, work, "killed")
+    candidates = directories(work, "one", "two")
+    output = os.path.join(work, "killed.out")
+    words = [trace, *on(candidates), "-o", output, "--rounds", "4", "--at-most", "4"]
+    kills = 20 if os.environ.get("OMNIO_TEST_ALL") else 5
+    chance = random.Random(47)
+    finished = {}
+    ended = 0
+    for number in range(kills):
+        child = subprocess.Popen([omnio(), "evaluate", *words], env=environment(),
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(chance.uniform(0.05, 1.5))
+        child.send_signal(chance.choice((signal.SIGKILL, signal.SIGTERM, signal.SIGINT)))
+        ended += child.wait(PATIENCE_S) != 0
+        if not os.path.exists(os.path.join(output, "evaluation.json")):
+            shutil.rmtree(output, ignore_errors=True)
+            continue
+        words = ["-o", output, "--resume"]
+        if not os.path.exists(os.path.join(output, "runs")):
+            continue
+        now = {name: os.stat(os.path.join(output, "runs", name)).st_ino for name in runsIn(output)}
+        checks.that(finished.items() <= now.items(), f"kill {number}: what was finished stays: "
+                                                     f"{finished}, then {now}")
+        finished = now
+    checks.that(ended > 0, "it was ended at least once")
+    done = evaluate(*words)
+    checks.equal(done.status, 0, f"the last one ends: {done}")
+    checks.equal(runsIn(output), rounds(4, *candidates), "each run once")
+    now = {name: os.stat(os.path.join(output, "runs", name)).st_ino for name in runsIn(output)}
+    checks.that(finished.items() <= now.items(), "none was made again")
+    left = [name for name in os.listdir(os.path.join(output, "runs")) if name.endswith(".unfinished")]
+    checks.equal(left, [], "nothing unfinished is left")
+    answer = document(output, "comparison.json")
+    checks.equal([len(each["times_s"]) for each in answer["ranking"]], [4, 4], "each run counts once")
+    for path in candidates.values():
+        checks.equal(os.listdir(path), [], f"what is left in {path}")
+
+
+def interrupted(checks, work):
+    trace = recorded(checks, work, "stopped", PROGRAM + "\nimport time; time.sleep(0.5); os.stat(sys.argv[1] + '/a')\n")
+    candidates = directories(work, "one", "two")
+    output = os.path.join(work, "stopped.out")
+    child = subprocess.Popen([omnio(), "evaluate", trace, *on(candidates), "-o", output],
+                             env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    said = b""
+    while b"round 1 of 5" not in said:
+        said += child.stderr.readline()
+    busy = evaluate("-o", output, "--resume")
+    checks.equal((busy.status, busy.err.decode()),
+                 (1, f"omnio: {output}: an evaluation works there at this moment\n"), "one at a time")
+    child.send_signal(signal.SIGINT)
+    said += child.stderr.read()
+    checks.equal(child.wait(PATIENCE_S), -signal.SIGINT, f"ends by the signal: {said}")
+    checks.that(f"omnio: interrupted by SIGINT; `omnio evaluate -o {output} --resume` goes on\n".encode()
+                in said, f"says how to go on: {said}")
+
+
+runCases(fromATraceToTheAnswer, otherRecordingsAndRunners, candidatesElsewhere, whatIsRefused, withoutRoom,
+         dryRun, killedAndResumed, interrupted)
