@@ -7,10 +7,8 @@
 #include <utility>
 
 namespace omnio::base {
-namespace {
 
-// A name of /proc/self/mounts, in which blanks and the like are written as three octal digits.
-std::string unescaped(std::string_view name) {
+std::string mountName(std::string_view name) {
   std::string text;
   const auto digit = [name](std::size_t at) { return at < name.size() ? name[at] - '0' : -1; };
   for (std::size_t at = 0; at < name.size(); ++at) {
@@ -24,6 +22,8 @@ std::string unescaped(std::string_view name) {
   }
   return text;
 }
+
+namespace {
 
 std::vector<std::string_view> wordsOf(std::string_view line) {
   std::vector<std::string_view> words;
@@ -52,13 +52,13 @@ MountPoints::MountPoints(std::string_view text) {
     Mount mount;
     const auto dash = std::ranges::find(words, "-");
     if (words.size() > 6 && words.end() - dash > 3 && words[2].find(':') != words[2].npos) {
-      mount = {.point = unescaped(words[4]),
+      mount = {.point = mountName(words[4]),
                .root = std::string(words[3]),
                .device = std::string(words[2]),
                .type = std::string(dash[1]),
                .source = std::string(dash[2])};
     } else if (words.size() >= 3 && dash == words.end()) {
-      mount = {.point = unescaped(words[1]),
+      mount = {.point = mountName(words[1]),
                .root = "/",
                .device = {},
                .type = std::string(words[2]),

@@ -37,6 +37,10 @@ class MountPoints {
   std::vector<Mount> mounts_;
 };
 
+// A name as the kernel writes it in lists of mounts: there blanks and the like are three octal
+// digits ("\040").
+std::string mountName(std::string_view name);
+
 // Whether the path is that of the directory, or of something in it; by the text of both. The root
 // is "".
 bool isWithin(std::string_view directory, std::string_view path);

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/base/integers.hpp"
+#include "core/base/mount_points.hpp"
 
 namespace omnio::storage {
 namespace {
@@ -66,15 +67,24 @@ std::map<std::string, DeviceCounters> parseDiskStats(std::string_view text) {
 std::optional<Moved> parseMountStats(std::string_view text, std::string_view point) {
   std::optional<Moved> found;
   bool is_it = false;
-  // "device server:/export mounted on /point with fstype nfs4 statvers=1.1", and lines of it.
+  // "device server:/export mounted on /point with fstype nfs4 statvers=1.1", or "no device mounted
+  // on ...", and lines of it.
   eachLine(text, [&](const std::vector<std::string_view>& words) {
-    if (words[0] == "device" && words.size() >= 5) {
-      is_it = words[4] == point;
+    if (words.size() >= 5 && words[2] == "mounted" && words[3] == "on") {
+      is_it = base::mountName(words[4]) == point;
     } else if (is_it && words[0] == "bytes:" && words.size() >= 7) {
       found = {.read_bytes = numberOf(words[5]), .written_bytes = numberOf(words[6])};
     }
   });
   return found;
+}
+
+std::string_view lustreFileSystem(std::string_view source) {
+  constexpr std::string_view kBefore = ":/";
+  const std::size_t at = source.rfind(kBefore);
+  if (at == source.npos) return {};
+  source.remove_prefix(at + kBefore.size());
+  return source.substr(0, source.find('/'));
 }
 
 Moved parseLustreStats(std::string_view text) {

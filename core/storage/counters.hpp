@@ -36,6 +36,10 @@ std::map<std::string, DeviceCounters> parseDiskStats(std::string_view text);
 // /proc/self/mountstats (fs/nfs/super.c). Nothing where the mount point is not in it.
 std::optional<Moved> parseMountStats(std::string_view text, std::string_view point);
 
+// The name of the file system in the source of a mount of Lustre: "scratch" of
+// "10.0.0.1@tcp:10.0.0.2@tcp:/scratch/project". Empty where it is not one.
+std::string_view lustreFileSystem(std::string_view source);
+
 // A "stats" file of Lustre (llite, osc): the sum of "read_bytes" and "write_bytes", which is the
 // last number but a possible sum of squares.
 Moved parseLustreStats(std::string_view text);

@@ -142,12 +142,13 @@ class MountCounters {
     if (std::ranges::find(kMemory, mount->type) != kMemory.end()) {
       kind = SourceKind::kMemory;
     } else if (mount->type == "nfs" || mount->type == "nfs4") {
-      kind = SourceKind::kServer;
       names = {mount->source};
+      const bool is_there =
+          parseMountStats(read_text_("/proc/self/mountstats"), point_).has_value();
+      kind = is_there ? SourceKind::kServer : SourceKind::kUnknown;
+      why_unknown = is_there ? "" : "/proc/self/mountstats does not have the mount";
     } else if (mount->type == "lustre") {
-      // "10.0.0.1@tcp:/scratch"
-      const std::size_t slash = mount->source.rfind('/');
-      lustre_ = lustreFilesOf(std::string_view(mount->source).substr(slash + 1));
+      lustre_ = lustreFilesOf(lustreFileSystem(mount->source));
       names = {mount->source};
       kind = lustre_.empty() ? SourceKind::kUnknown : SourceKind::kServer;
       why_unknown = lustre_.empty() ? "this user may not read the statistics of Lustre" : "";

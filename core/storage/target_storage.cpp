@@ -22,7 +22,12 @@ std::string lineOf(const TargetStorage& storage) {
   std::string line =
       storage.target.empty() ? "Storage: " : fmt::format("Storage of {}: ", storage.target);
   if (storage.is_memory) return line + "the memory of the node\n";
-  if (!storage.is_known) return line + "what it did is not counted by the kernel\n";
+  if (!storage.is_known) {
+    return line +
+           (storage.why_unknown.empty() ? "a node does not count what it did"
+                                        : storage.why_unknown) +
+           '\n';
+  }
   if (storage.calls) {
     line += fmt::format("calls read {} and wrote {}; ", bytesText(storage.calls->read_bytes),
                         bytesText(storage.calls->written_bytes));

@@ -16,9 +16,10 @@
 namespace omnio::storage {
 
 struct TargetStorage {
-  std::string target;      // its name; empty: the only one
-  bool is_known = false;   // the kernel counts what it does, on all nodes
-  bool is_memory = false;  // it is a file system in memory, on all nodes
+  std::string target;       // its name; empty: the only one
+  bool is_known = false;    // the kernel counts what it does, on all nodes
+  bool is_memory = false;   // it is a file system in memory, on all nodes
+  std::string why_unknown;  // a clause, where the node of process 0 does not count it
   // What the calls moved there; nothing where that is not known by target.
   std::optional<Moved> calls;
   // What came from the devices or servers and reached them, with the bytes of other programs: from

@@ -89,6 +89,7 @@ std::vector<storage::TargetStorage> NodeStorage::report() {
       });
       target.is_known = record.kind != storage::SourceKind::kUnknown;
       target.is_memory = record.kind == storage::SourceKind::kMemory;
+      target.why_unknown = record.why_unknown;
       target.moved = record.moved;
       target.own = record.own;
       target.busy = record.busy.value_or(0);

@@ -18,6 +18,7 @@ import devices
 from devices import must
 from omnio_testing import mpirun, omnio, run, runCases
 from replay_testing import report
+from slow_storage import SlowStorage, whyNotSlow
 
 MIB = 1 << 20
 
@@ -191,6 +192,30 @@ def anotherProgram(checks, work):
             print(f"{name}: own {storage['own']['written_bytes']}, others {others}", flush=True)
 
 
+def countedElsewhere(checks, work):
+    """The kernel counts nothing of a FUSE file system, and the record says so by name. What the report says
+    the calls moved is what the file system itself counted."""
+    if why := whyNotSlow():
+        checks.skip("countedElsewhere", why)
+        return
+    schedule = recorded(checks, work, "elsewhere", work)
+    with SlowStorage(work) as slow:
+        before = slow.counts()["bytes_written"]
+        told, text = replayed(checks, work, schedule, os.path.join(slow.path, "target"), "elsewhere")
+        counted = slow.counts()["bytes_written"] - before
+    storage = told["storage"][0]
+    node = storage["nodes"][0]
+    checks.equal((storage["known"], node["kind"]), (False, "unknown"), "FUSE: known")
+    checks.equal(node["why_unknown"], "the kernel does not count what fuse.slowfs does", "FUSE: why")
+    checks.that("Storage: the kernel does not count what fuse.slowfs does\n" in text, f"FUSE: {text}")
+    checks.equal((told["measured"], told["measured_with_sync"]), ("unknown", "unknown"), "FUSE: measured")
+    checks.equal(counted, 128 * MIB, "FUSE: what slowfs counted")
+    checks.equal(storage["calls"]["written_bytes"], counted, "FUSE: what the calls wrote")
+    # Capacity and fill are those of the file system all the same.
+    grown = node["free_begin_bytes"] - node["free_end_bytes"]
+    checks.that(isNear(grown, counted), f"FUSE: {grown} bytes less are free")
+
+
 def inMemory(checks, work):
     if not os.path.isdir("/dev/shm"):
         checks.skip("inMemory", "there is no /dev/shm")
@@ -206,4 +231,4 @@ def inMemory(checks, work):
     checks.that("Storage: the memory of the node\n" in text, f"memory: {text}")
 
 
-runCases(*map(devices.orSkipped, (onDisk, byPhases, anotherProgram, inMemory)))
+runCases(*map(devices.orSkipped, (onDisk, byPhases, anotherProgram, countedElsewhere, inMemory)))

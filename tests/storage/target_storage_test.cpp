@@ -117,8 +117,11 @@ TEST(StorageText, SaysWhereNothingIsCounted) {
   const TargetStorage of_memory[] = {memory};
   const Moved calls{.read_bytes = 1, .written_bytes = 1};
   EXPECT_EQ(storageText(calls, of_memory), "Storage: the memory of the node\n");
-  const TargetStorage unknown[] = {TargetStorage()};
-  EXPECT_EQ(storageText(calls, unknown), "Storage: what it did is not counted by the kernel\n");
+  TargetStorage unknown[] = {TargetStorage()};
+  EXPECT_EQ(storageText(calls, unknown), "Storage: a node does not count what it did\n");
+  unknown[0].why_unknown = "the kernel does not count what fuse.sshfs does";
+  EXPECT_EQ(storageText(calls, unknown),
+            "Storage: the kernel does not count what fuse.sshfs does\n");
 }
 
 }  // namespace
