@@ -53,13 +53,14 @@ print(written, flush=True)
 """
 
 
-def recorded(checks, work, way, disk, timing="asap"):
-    """The schedule of a program that writes 128 MiB in that way, into a directory of that file system."""
+def recorded(checks, work, way, disk, timing="asap", command=None):
+    """The schedule of a program that writes 128 MiB in that way, or of the command, into a directory of that
+    file system."""
     trace, schedule = os.path.join(work, f"{way}.trace"), os.path.join(work, f"{way}.json")
     directory = os.path.join(disk, "run")
     os.makedirs(directory)
     done = run([omnio(), "trace", "-o", trace, "--exclude", "/*", "--include", f"{directory}/*", "--",
-                sys.executable, "-c", PROGRAM, way, directory], cwd=directory)
+                *(command or [sys.executable, "-c", PROGRAM, way, directory])], cwd=directory)
     checks.equal(done.status, 0, f"{way}: recorded: {done}")
     made = run([omnio(), "preprocess", trace, "-o", schedule, "--timing", timing])
     checks.equal(made.status, 0, f"{way}: preprocess: {made}")
@@ -110,6 +111,28 @@ def onDisk(checks, work):
 
 def isNear(count, wanted):
     return abs(count - wanted) <= 0.02 * wanted
+
+
+def byFio(checks, work):
+    """A GiB of direct writes by a program of others, as people measure storage."""
+    if shutil.which("fio") is None:
+        checks.skip("byFio", "fio is not installed")
+        return
+    if shutil.disk_usage(work).free < 3 << 30:
+        checks.skip("byFio", f"{work} has too little room")
+        return
+    with devices.ext4(work, "fio", 1536) as disk:
+        schedule = recorded(checks, work, "fio", disk.mount_point, command=[
+            "fio", "--name=job", "--filename=data", "--ioengine=psync", "--rw=write", "--bs=1m",
+            "--size=1g", "--direct=1", "--thread", "--fallocate=none", "--output=/dev/null"])
+        told, _ = replayed(checks, work, schedule, os.path.join(disk.mount_point, "target"), "fio")
+        storage = told["storage"][0]
+        checks.equal(storage["calls"]["written_bytes"], 1024 * MIB, "fio: written by calls")
+        checks.that(isNear(storage["written_bytes"], 1024 * MIB),
+                    f"fio: {storage['written_bytes']} bytes on the device")
+        checks.equal(told["measured"], "storage", "fio: measured")
+        print(f"fio: {storage['written_bytes']}, {storage['written_bytes_with_sync']} with the sync",
+              flush=True)
 
 
 def byPhases(checks, work):
@@ -231,4 +254,4 @@ def inMemory(checks, work):
     checks.that("Storage: the memory of the node\n" in text, f"memory: {text}")
 
 
-runCases(*map(devices.orSkipped, (onDisk, byPhases, anotherProgram, countedElsewhere, inMemory)))
+runCases(*map(devices.orSkipped, (onDisk, byFio, byPhases, anotherProgram, countedElsewhere, inMemory)))
