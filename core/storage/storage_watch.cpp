@@ -401,9 +401,7 @@ void putMoved(base::JsonWriter& json, const Moved& moved) {
   json.put("written_bytes", moved.written_bytes);
 }
 
-}  // namespace
-
-void putStorage(base::JsonWriter& json, const StorageRecord& record) {
+void putRecord(base::JsonWriter& json, const StorageRecord& record) {
   json.put("mount", base::printable(record.mount));
   json.put("kind", base::wordOf(kKinds, record.kind));
   json.put("why_unknown", base::printable(record.why_unknown));
@@ -427,6 +425,19 @@ void putStorage(base::JsonWriter& json, const StorageRecord& record) {
       putMemory(json, sample.memory);
     });
   });
+}
+
+}  // namespace
+
+std::string nodeJson(const std::string& host, const StorageRecord& record, const Moved& synced) {
+  std::string text;
+  base::JsonWriter json(text);
+  json.object([&] {
+    json.put("host", host);
+    putRecord(json, record);
+    json.object("sync", [&] { putMoved(json, synced); });
+  });
+  return text;
 }
 
 }  // namespace omnio::storage

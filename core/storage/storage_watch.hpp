@@ -85,7 +85,8 @@ class StorageWatch {
   std::unique_ptr<Watching> watching_;
 };
 
-// Members of the record in an object that is open (docs/formats/storage_record.md).
-void putStorage(base::JsonWriter& json, const StorageRecord& record);
+// The record of a node, with what moved in the sync after it (docs/formats/storage_record.md). The
+// host is text.
+std::string nodeJson(const std::string& host, const StorageRecord& record, const Moved& synced);
 
 }  // namespace omnio::storage

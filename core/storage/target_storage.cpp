@@ -116,6 +116,32 @@ void putStorage(base::JsonWriter& json, std::span<const TargetStorage> targets) 
   });
 }
 
+TargetStorage targetStorageOf(base::JsonReader& in, const base::JsonNode& node) {
+  using base::JsonObject;
+  TargetStorage storage;
+  JsonObject object(in, node, JsonObject::Others::kAllowed);
+  const auto moved_in = [&](std::string_view name) -> std::optional<Moved> {
+    const base::JsonNode* const member = object.find(name);
+    if (member == nullptr) return std::nullopt;
+    JsonObject parts(in, *member);
+    return Moved{.read_bytes = parts.natural("read_bytes"),
+                 .written_bytes = parts.natural("written_bytes")};
+  };
+  storage.target = object.text("target", "");
+  storage.is_known = object.flag("known");
+  storage.is_memory = object.flag("in_memory");
+  storage.calls = moved_in("calls");
+  storage.moved = {.read_bytes = object.natural("read_bytes"),
+                   .written_bytes = object.natural("written_bytes")};
+  const Moved all{.read_bytes = object.natural("read_bytes_with_sync"),
+                  .written_bytes = object.natural("written_bytes_with_sync")};
+  storage.synced = all.since(storage.moved);
+  storage.own = moved_in("own");
+  storage.busy = object.require("busy").number().value_or(0);
+  storage.dirty_bytes = object.natural("dirty_bytes");
+  return storage;
+}
+
 std::string storageText(const Moved& calls, std::span<const TargetStorage> targets) {
   std::string text;
   for (const TargetStorage& target : targets) text += lineOf(target);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/json_reader.hpp"
 #include "core/base/json_writer.hpp"
 #include "core/base/text_table.hpp"
 #include "core/storage/counters.hpp"
@@ -16,21 +17,21 @@
 namespace omnio::storage {
 
 struct TargetStorage {
-  std::string target;       // its name; empty: the only one
-  bool is_known = false;    // the kernel counts what it does, on all nodes
-  bool is_memory = false;   // it is a file system in memory, on all nodes
-  std::string why_unknown;  // a clause, where the node of process 0 does not count it
+  std::string target = {};       // its name; empty: the only one
+  bool is_known = false;         // the kernel counts what it does, on all nodes
+  bool is_memory = false;        // it is a file system in memory, on all nodes
+  std::string why_unknown = {};  // a clause, where the node of process 0 does not count it
   // What the calls moved there; nothing where that is not known by target.
-  std::optional<Moved> calls;
+  std::optional<Moved> calls = {};
   // What came from the devices or servers and reached them, with the bytes of other programs: from
   // the first call to the last, and in the final sync.
-  Moved moved;
-  Moved synced;
+  Moved moved = {};
+  Moved synced = {};
   // The part of `moved` that belongs to the control group of the run, where each node counts it.
-  std::optional<Moved> own;
-  double busy = 0;                 // share of the time, of the busiest device; 0: not known
-  std::uint64_t dirty_bytes = 0;   // on the nodes, after the last call
-  std::vector<std::string> nodes;  // JSON objects (docs/formats/storage_record.md)
+  std::optional<Moved> own = {};
+  double busy = 0;                      // share of the time, of the busiest device; 0: not known
+  std::uint64_t dirty_bytes = 0;        // on the nodes, after the last call
+  std::vector<std::string> nodes = {};  // JSON objects (docs/formats/storage_record.md)
 };
 
 // Of several runs. It is known where each of them is; the busiest device is that of any of them.
@@ -61,6 +62,10 @@ void putMeasuredParts(base::JsonWriter& json, const Moved& calls,
 
 // A list "storage" in an object that is open (docs/formats/replay_report.md).
 void putStorage(base::JsonWriter& json, std::span<const TargetStorage> targets);
+
+// One of that list, as it was written, but for its nodes. Members that are missing or wrong are
+// refused by the reader.
+TargetStorage targetStorageOf(base::JsonReader& in, const base::JsonNode& node);
 
 // Lines for people: one a target, and one that says when the time is of memory.
 //

@@ -16,6 +16,7 @@
 #include "core/base/printable.hpp"
 #include "core/base/progress.hpp"
 #include "core/base/text_table.hpp"
+#include "core/storage/storage_watch.hpp"
 #include "predict/calibration/access_memory.hpp"
 #include "predict/calibration/file_sizes.hpp"
 #include "predict/calibration/grid.hpp"
@@ -88,7 +89,7 @@ class Calibrator {
     if (const auto begun = begin(); !begun) return begun.failure();
     if (units_.empty()) return outcome();
     base::Result<bool> done = prepare();
-    if (done && *done) done = measure();
+    if (done && *done) done = measureWatched();
     const auto saved = save();
     if (!done) {
       const std::string kept =
@@ -116,6 +117,7 @@ class Calibrator {
   base::Result<void> checkResumed() const;
   base::Result<void> chooseCache();
   base::Result<bool> prepare();
+  base::Result<bool> measureWatched();
   base::Result<bool> measure();
   base::Result<bool> measureRound(std::vector<std::size_t> todo);
   std::int64_t sliceFor(std::size_t number, std::int64_t fair_ns) const;
@@ -141,6 +143,9 @@ class Calibrator {
     return *std::ranges::lower_bound(cells_, key, {}, &Cell::key);
   }
   Calibration document() const;
+
+  storage::Moved movedByAccesses() const;
+  std::uint64_t writtenBack() const;
 
   const CalibrateSettings& settings_;
   const std::int64_t begin_ns_;
@@ -368,6 +373,54 @@ std::vector<std::size_t> Calibrator::unitsLeft() const {
     if (whyImpossible(units_[i], grid_).empty() && accessesLeft(units_[i]) > 0) left.push_back(i);
   }
   return left;
+}
+
+// What the accesses of the cells and of the reference have moved in all sessions, and the writes
+// that come before syncs and closes.
+storage::Moved Calibrator::movedByAccesses() const {
+  storage::Moved moved;
+  for (const Cell& cell : cells_) {
+    const bool is_read = cell.key.operation == CellOperation::kRead;
+    (is_read ? moved.read_bytes : moved.written_bytes) += cell.all.count() * cell.key.bytes;
+  }
+  for (const Reference& reference : c_.references) {
+    moved.read_bytes += reference.accesses * std::max(kReferenceBytes, grid_.block_bytes);
+  }
+  return moved;
+}
+
+std::uint64_t Calibrator::writtenBack() const {
+  std::uint64_t bytes = 0;
+  for (const Cell& cell : cells_) bytes += cell.writeback_bytes;
+  return bytes;
+}
+
+// Samples what the storage does meanwhile.
+base::Result<bool> Calibrator::measureWatched() {
+  const storage::Moved moved_before = movedByAccesses();
+  const std::uint64_t back_before = writtenBack();
+  storage::StorageWatch watch(settings_.target);
+  watch.begin();
+  const base::Result<bool> done = measure();
+  const storage::StorageRecord record = watch.end();
+  storage::TargetStorage session{.is_known = record.kind != storage::SourceKind::kUnknown,
+                                 .is_memory = record.kind == storage::SourceKind::kMemory,
+                                 .why_unknown = record.why_unknown,
+                                 .calls = movedByAccesses().since(moved_before),
+                                 .moved = record.moved,
+                                 .own = record.own,
+                                 .busy = record.busy.value_or(0),
+                                 .dirty_bytes = record.memory_end.dirty_bytes};
+  // Batches are written back outside of the times of accesses.
+  session.synced.written_bytes = std::min(writtenBack() - back_before, session.moved.written_bytes);
+  session.moved.written_bytes -= session.synced.written_bytes;
+  if (c_.storage) {
+    const storage::TargetStorage both[] = {*c_.storage, session};
+    session = storage::sumOf(both);
+  }
+  session.nodes = {storage::nodeJson(c_.target.host, record, {})};
+  c_.storage = std::move(session);
+  return done;
 }
 
 base::Result<bool> Calibrator::measure() {

@@ -96,6 +96,7 @@ class CalibrationReader {
     readTarget(object.require("target"));
     readCache(object.require("cache"));
     readSettings(object);
+    readStorage(object);
     for (const JsonNode& node : object.list("references")) readReference(node);
     for (const JsonNode& node : object.list("cells")) {
       if (in_.failed()) return;
@@ -169,6 +170,17 @@ class CalibrationReader {
         static_cast<std::uint64_t>(object.integer("directory_names", {.least = 0}, 0));
     out_.has_malloc_memory = object.flag("malloc_memory", false);
     out_.clock_ns = object.integer("clock_ns", kTime);
+  }
+
+  void readStorage(JsonObject& object) {
+    for (const std::string_view follows : {"measured", "measured_with_sync"}) object.find(follows);
+    if (object.find("storage") == nullptr) return;
+    const JsonNode::List& sessions = object.list("storage");
+    if (sessions.size() == 1) {
+      out_.storage = storage::targetStorageOf(in_, sessions.front());
+    } else if (!in_.failed()) {
+      object.refuse("storage", "has to have one entry");
+    }
   }
 
   std::uint32_t roundIn(JsonObject& object) {
@@ -420,6 +432,11 @@ void putHead(JsonWriter& json, const Calibration& c) {
   json.put("directory_names", c.directory_names);
   if (c.has_malloc_memory) json.put("malloc_memory", true);
   json.put("clock_ns", c.clock_ns);
+  if (c.storage) {
+    const storage::TargetStorage all[] = {*c.storage};
+    storage::putMeasuredParts(json, c.storage->calls.value_or(storage::Moved()), all);
+    storage::putStorage(json, all);
+  }
 }
 
 }  // namespace

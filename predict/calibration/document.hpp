@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/base/result.hpp"
+#include "core/storage/target_storage.hpp"
 #include "predict/calibration/time_summary.hpp"
 
 namespace omnio::predict {
@@ -161,8 +162,11 @@ struct Calibration {
   std::uint64_t directory_names = 0;  // kept in the directory of each process, on average
   // Memory of accesses began where malloc has it; on page boundaries for direct I/O.
   bool has_malloc_memory = false;
-  std::uint32_t rounds = 0;           // over all cells, which were completed
-  std::int64_t clock_ns = 0;          // a reading of the clock; subtracted from all times
+  std::uint32_t rounds = 0;   // over all cells, which were completed
+  std::int64_t clock_ns = 0;  // a reading of the clock; subtracted from all times
+  // While accesses were measured: `synced` is what was written back after batches. Of all sessions,
+  // but the nodes of the last one; nothing where none has ended.
+  std::optional<storage::TargetStorage> storage;
   std::vector<Reference> references;  // by time
   std::vector<Cell> cells;            // by key, each once, with at least one access
   std::vector<Unreached> unreached;   // by key; no cell is in both

@@ -242,6 +242,10 @@ std::string overviewText(const Calibration& c) {
     out += fmt::format("noise: 4 KiB random reads vary by {:.1f} %, and drift by {:+.1f} %\n",
                        noise->floor_percent, noise->drift_percent);
   }
+  if (c.storage) {
+    const storage::TargetStorage all[] = {*c.storage};
+    out += storage::storageText(c.storage->calls.value_or(storage::Moved()), all);
+  }
   appendUnreached(out, c);
   return out;
 }

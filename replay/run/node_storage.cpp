@@ -7,7 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "core/base/json_writer.hpp"
 #include "core/base/printable.hpp"
 #include "core/tracefile/process.hpp"
 #include "replay/issue/libc.hpp"
@@ -78,15 +77,7 @@ std::vector<storage::TargetStorage> NodeStorage::report() {
       storage::StorageRecord& record = records_[i];
       if (!is_one_group) record.own.reset();
       if (is_syncing_) target.synced = watches_[i]->end().moved;
-      base::JsonWriter json(node);
-      json.object([&] {
-        json.put("host", base::printable(tracefile::thisHost()));
-        storage::putStorage(json, record);
-        json.object("sync", [&] {
-          json.put("read_bytes", target.synced.read_bytes);
-          json.put("written_bytes", target.synced.written_bytes);
-        });
-      });
+      node = storage::nodeJson(base::printable(tracefile::thisHost()), record, target.synced);
       target.is_known = record.kind != storage::SourceKind::kUnknown;
       target.is_memory = record.kind == storage::SourceKind::kMemory;
       target.why_unknown = record.why_unknown;

@@ -376,12 +376,43 @@ def checkRoom(checks, work):
     checks.equal(os.listdir(target), [], "wrong usage leaves nothing")
 
 
+def checkStorage(checks, work):
+    """The document and the text say whether accesses were of the storage or of memory, by what the device
+    counted, and a calibration that goes on adds to both."""
+    with devices.ext4(work, "disk", 512) as disk:
+        for cache, part in (("direct", "storage"), ("cached", "memory")):
+            output = os.path.join(work, f"{cache}.json")
+            more = ("--cache", cache, "--processes", 1, "--largest", "64K", "--accesses", 20)
+            done = calibrate(disk.mount_point, output, *more, "--budget", "6s")
+            checks.equal(done.status, 0, f"{cache}: {done}")
+            found = document(output)
+            [storage] = found["storage"]
+            checks.equal((found["measured"], storage["known"], storage["nodes"][0]["kind"]),
+                         (part, True, "devices"), f"{cache}: {storage}")
+            moved = {"read_bytes": 0, "written_bytes": 0}
+            for cell in found["cells"]:
+                kind = "read_bytes" if cell["operation"] == "read" else "written_bytes"
+                moved[kind] += cell["bytes"] * cell["all"]["accesses"]
+            moved["read_bytes"] += sum(4096 * one["accesses"] for one in found["references"])
+            checks.equal(storage["calls"], moved, f"{cache}: what accesses moved")
+            if cache == "direct":
+                for kind, count in moved.items():
+                    checks.that(storage[kind] >= 0.98 * count, f"{cache}: {kind}: {storage[kind]} of {count}")
+            checks.that("Storage: calls read " in done.out.decode(), f"{cache}: {done}")
+            done = calibrate(disk.mount_point, output, *more, "--budget", "12s", "--resume")
+            checks.equal(done.status, 0, f"{cache}, resumed: {done}")
+            [later] = document(output)["storage"]
+            for kind, count in storage["calls"].items():
+                checks.that(later["calls"][kind] >= count and later[kind] >= storage[kind],
+                            f"{cache}, resumed: {later} after {storage}")
+
+
 def main():
     needSlowStorage()
     checks = Checks()
     with WorkDirectory() as work:
         for case in (checkLatencies, checkProcesses, checkCacheStates, checkNames, checkBudget,
-                     checkInterruptions, checkRoom):
+                     checkInterruptions, checkRoom, checkStorage):
             began = time.monotonic()
             with checks.case(case.__name__):
                 case(checks, work)

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
 namespace omnio::storage {
 namespace {
 
@@ -62,6 +65,32 @@ TEST(MeasuredPart, IsMemoryOnAFileSystemInMemory) {
   EXPECT_EQ(partOf({.read_bytes = 0, .written_bytes = 100},
                    {memory, known({.read_bytes = 0, .written_bytes = 70})}),
             MeasuredPart::kStorage);
+}
+
+TEST(TargetStorage, IsReadAsItWasWritten) {
+  TargetStorage storage =
+      known({.read_bytes = 1, .written_bytes = 2}, {.read_bytes = 3, .written_bytes = 4});
+  storage.target = "fast";
+  storage.calls = {.read_bytes = 5, .written_bytes = 6};
+  storage.busy = 0.25;
+  storage.dirty_bytes = 7;
+  const auto path = std::filesystem::path(testing::TempDir()) / "target_storage_test.json";
+  const auto text = [](const TargetStorage& one) {
+    const TargetStorage all[] = {one};
+    std::string out;
+    base::JsonWriter json(out);
+    json.object([&] { putStorage(json, all); });
+    return out;
+  };
+  std::ofstream(path) << text(storage);
+  base::JsonReader in(path);
+  const base::JsonNode document = in.value();
+  ASSERT_NE(document.find("storage"), nullptr);
+  const TargetStorage read =
+      targetStorageOf(in, document.find("storage")->as<base::JsonNode::List>()->front());
+  EXPECT_TRUE(in.finish());
+  EXPECT_EQ(text(read), text(storage));
+  EXPECT_FALSE(read.own);
 }
 
 TEST(TargetStorage, OfSeveralRunsAddsUp) {
