@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <limits>
 #include <map>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -24,6 +26,13 @@ namespace fs = std::filesystem;
 
 base::Failure refuse(const std::string& path, std::string_view why) {
   return {base::Code::kInvalid, fmt::format("{}: {}", base::printable(path), why)};
+}
+
+std::optional<double> numberIn(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool is_good = error == std::errc() && end == text.data() + text.size() && value > 0;
+  return is_good ? std::optional(value) : std::nullopt;
 }
 
 // Why these times cannot be added to those that the candidate has; nothing when they can.
@@ -314,6 +323,38 @@ base::Result<Candidate> candidateOf(const model::PhaseModel& model, const std::s
     at = end + 1;
   }
   return candidateOf(model, word.substr(0, equals), results);
+}
+
+base::Result<void> takePeak(const std::string& word, std::vector<Candidate>& candidates) {
+  const auto bad = [&](std::string_view why) {
+    return base::failure(base::Code::kInvalid, "--peak {}: {}", base::printable(word), why);
+  };
+  const std::size_t equals = word.find('=');
+  if (equals == std::string::npos || equals + 1 == word.size()) {
+    return bad("it is given as NAME=WRITE,READ, in MiB/s, or as NAME=FILE, a peak.json");
+  }
+  const auto found = std::ranges::find(candidates, word.substr(0, equals), &Candidate::name);
+  if (found == candidates.end()) return bad("no candidate has this name");
+  if (found->peak) return bad("a candidate has one peak");
+  const std::string value = word.substr(equals + 1);
+  // A number, or something that is meant as one.
+  if (value.find_first_not_of("0123456789.,+-eE") == std::string::npos) {
+    const std::string_view text = value;
+    const std::size_t comma = std::min(text.find(','), text.size());
+    const auto write = numberIn(text.substr(0, comma));
+    const auto read = numberIn(text.substr(std::min(comma + 1, text.size())));
+    if (!write || !read) return bad("a peak is two numbers of MiB/s above 0, WRITE,READ");
+    found->peak = Peak{.write_mib_s = *write, .read_mib_s = *read, .source = {}};
+    return {};
+  }
+  if (std::error_code ignored; !fs::exists(value, ignored)) {
+    return bad("neither two numbers of MiB/s, WRITE,READ, nor a file that exists");
+  }
+  const base::Result<ior::PeakBandwidths> peak = ior::readPeak(value);
+  if (!peak) return base::failure(base::Code::kDamaged, "{}", peak.failure().sentence);
+  found->peak =
+      Peak{.write_mib_s = peak->write_mib_s, .read_mib_s = peak->read_mib_s, .source = value};
+  return {};
 }
 
 base::Result<double> timeOf(const std::string& result, Criterion criterion) {

@@ -25,6 +25,10 @@ base::Result<Candidate> candidateOf(const model::PhaseModel& model, const std::s
 // The same of a word: "NAME=RESULT,RESULT...".
 base::Result<Candidate> candidateOf(const model::PhaseModel& model, const std::string& word);
 
+// "NAME=WRITE,READ": the peak of a candidate in MiB/s; or "NAME=FILE", the peak.json of omnio ior.
+// Wrong words are kInvalid; a file that cannot be taken is not.
+base::Result<void> takePeak(const std::string& word, std::vector<Candidate>& candidates);
+
 // The time of one finished run (a replay's directory, or a document of omnio-phase-run) alone.
 base::Result<double> timeOf(const std::string& result, Criterion criterion);
 

@@ -89,6 +89,7 @@ base::Result<void> writePlan(const fs::path& evaluation, const EvaluationPlan& p
         json.put("launcher", plan.launcher);
         json.put("launcher_options", plan.launcher_options);
         json.put("words", plan.words);
+        json.put("peaks", plan.peaks);
         json.list("candidates", plan.candidates, [&](const PlannedCandidate& candidate) {
           json.object([&] {
             json.put("name", candidate.name);
@@ -122,6 +123,7 @@ base::Result<EvaluationPlan> readPlan(const fs::path& evaluation) {
     plan.launcher = document.text("launcher");
     plan.launcher_options = document.texts("launcher_options");
     plan.words = document.texts("words");
+    plan.peaks = document.texts("peaks");
     for (const base::JsonNode& item : document.list("candidates")) {
       base::JsonObject candidate(in, item);
       plan.candidates.push_back({.name = candidate.text("name"),

@@ -32,7 +32,7 @@ enum class Runner : std::uint8_t { kReplay, kPhaseRun };
 inline constexpr base::Word<Runner> kRunners[] = {{Runner::kReplay, "replay"},
                                                   {Runner::kPhaseRun, "phase-run"}};
 
-// The time by which candidates are told apart (docs/commands/evaluate.md).
+// The time by which candidates are told apart (docs/definitions.md).
 enum class Criterion : std::uint8_t { kIoTime, kRunTime };
 inline constexpr base::Word<Criterion> kCriteria[] = {{Criterion::kIoTime, "io"},
                                                       {Criterion::kRunTime, "run"}};
@@ -60,6 +60,7 @@ struct EvaluationPlan {
   std::vector<std::string> launcher_options;
   std::vector<std::string> words;  // for the replays or the phase runner, as given
   std::vector<PlannedCandidate> candidates;
+  std::vector<std::string> peaks;  // words of --peak
 
   // Indices of the candidates that are run here.
   std::vector<std::size_t> here() const;

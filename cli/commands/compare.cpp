@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -36,54 +35,6 @@ struct CompareOptions {
   bool csv = false;
   std::string page;
 };
-
-std::optional<double> numberIn(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool is_good = error == std::errc() && end == text.data() + text.size() && value > 0;
-  return is_good ? std::optional(value) : std::nullopt;
-}
-
-// "NAME=WRITE,READ" in MiB/s, or "NAME=FILE". Wrong usage, or a file that cannot be taken.
-struct PeakFailure {
-  base::Failure failure;
-  int status = kWrongUsage;
-};
-
-std::optional<PeakFailure> takePeak(const std::string& word,
-                                    std::vector<procurement::Candidate>& candidates) {
-  const auto bad = [&](std::string_view why) {
-    return PeakFailure{
-        base::failure(base::Code::kInvalid, "--peak {}: {}", base::printable(word), why)};
-  };
-  const std::size_t equals = word.find('=');
-  if (equals == std::string::npos || equals + 1 == word.size()) {
-    return bad("it is given as NAME=WRITE,READ, in MiB/s, or as NAME=FILE, a peak.json");
-  }
-  const auto found =
-      std::ranges::find(candidates, word.substr(0, equals), &procurement::Candidate::name);
-  if (found == candidates.end()) return bad("no candidate has this name");
-  if (found->peak) return bad("a candidate has one peak");
-  const std::string value = word.substr(equals + 1);
-  // A number, or something that is meant as one.
-  if (value.find_first_not_of("0123456789.,+-eE") == std::string::npos) {
-    const std::string_view text = value;
-    const std::size_t comma = std::min(text.find(','), text.size());
-    const auto write = numberIn(text.substr(0, comma));
-    const auto read = numberIn(text.substr(std::min(comma + 1, text.size())));
-    if (!write || !read) return bad("a peak is two numbers of MiB/s above 0, WRITE,READ");
-    found->peak = procurement::Peak{.write_mib_s = *write, .read_mib_s = *read, .source = {}};
-    return std::nullopt;
-  }
-  if (std::error_code ignored; !fs::exists(value, ignored)) {
-    return bad("neither two numbers of MiB/s, WRITE,READ, nor a file that exists");
-  }
-  const base::Result<ior::PeakBandwidths> peak = ior::readPeak(value);
-  if (!peak) return PeakFailure{peak.failure(), kFailed};
-  found->peak = procurement::Peak{
-      .write_mib_s = peak->write_mib_s, .read_mib_s = peak->read_mib_s, .source = value};
-  return std::nullopt;
-}
 
 // The command that prints all phases of the comparison.
 std::string allCommand(const CompareOptions& options) {
@@ -129,8 +80,9 @@ int runCompare(const CompareOptions& options) {
         base::printable(candidate.name)));
   }
   for (const std::string& peak : options.peaks) {
-    if (const auto refused = takePeak(peak, candidates)) {
-      return fail(refused->failure, refused->status);
+    if (const auto taken = procurement::takePeak(peak, candidates); !taken) {
+      return fail(taken.failure(),
+                  taken.failure().code == base::Code::kInvalid ? kWrongUsage : kFailed);
     }
   }
   const procurement::Comparison comparison = procurement::compare(*model, std::move(candidates));

@@ -28,6 +28,7 @@
 #include "core/model/phase_model.hpp"
 #include "core/model/schedule_keys.hpp"
 #include "ior_bridge/ior/plan_results.hpp"
+#include "procurement/candidate_results.hpp"
 #include "procurement/comparison.hpp"
 #include "procurement/evaluation_plan.hpp"
 #include "procurement/replay_report.hpp"
@@ -59,6 +60,7 @@ struct EvaluateOptions {
   std::string launcher;
   std::vector<std::string> launcher_options;
   std::vector<std::string> run_options;
+  std::vector<std::string> peaks;
   bool resume = false;
   bool dry_run = false;
   bool json = false;
@@ -188,6 +190,15 @@ base::Result<EvaluationPlan> planOf(const EvaluateOptions& options) {
   base::Result<std::vector<PlannedCandidate>> candidates = candidatesOf(options.candidates);
   if (!candidates) return candidates.failure();
   plan.candidates = std::move(*candidates);
+  std::vector<procurement::Candidate> named;  // peaks are looked at before anything runs
+  for (const PlannedCandidate& candidate : plan.candidates)
+    named.emplace_back().name = candidate.name;
+  for (const std::string& peak : options.peaks) {
+    if (const auto taken = procurement::takePeak(peak, named); !taken) return taken.failure();
+    const std::size_t equals = peak.find('=') + 1;
+    const fs::path file = fs::absolute(peak.substr(equals), error);
+    plan.peaks.push_back(fs::exists(file, error) ? peak.substr(0, equals) + file.native() : peak);
+  }
   if (plan.runner == Runner::kReplay && procurement::scheduleOf(options.output, plan).empty()) {
     return wrong(
         fmt::format("{}: it names no schedule, which a replay needs; --by phase-run runs its "
@@ -403,6 +414,12 @@ void addEvaluateCommand(base::Command program) {
           "A word for omnio replay or omnio-phase-run, as --run-option=--cache=warm; may be given "
           "more than once")
       .typeName("WORD")
+      .repeatable();
+  command
+      .option(
+          "--peak", options->peaks,
+          "NAME=WRITE,READ: what a candidate can do at most, in MiB/s; or NAME=FILE, the peak.json "
+          "of omnio ior --peak; may be given more than once")
       .repeatable();
   command.flag("--resume", options->resume, "Go on with the evaluation in OUT, which was ended");
   command.flag("--dry-run", options->dry_run, "Say which room and time it takes, and run nothing");

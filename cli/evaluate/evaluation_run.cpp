@@ -360,6 +360,9 @@ base::Result<procurement::Comparison> EvaluationRun::compared() const {
     }
     candidates.push_back(std::move(*candidate));
   }
+  for (const std::string& peak : plan_.peaks) {
+    if (const auto taken = procurement::takePeak(peak, candidates); !taken) return taken.failure();
+  }
   return procurement::compare(*phases, std::move(candidates), plan_.rounds);
 }
 

@@ -200,6 +200,8 @@ def whatIsRefused(checks, work):
              f"{__file__}: neither a trace, nor a schedule, nor a phase model"),
             ([trace, "--on", f"a={a}", "-o", output, "--timing", "asap", "--criterion", "io"], 2,
              "--criterion io needs --timing dt: in asap calls are not timed one by one"),
+            ([trace, "--on", f"a={a}", "-o", output, "--peak", "b=1,1"], 2,
+             "--peak b=1,1: no candidate has this name"),
             ([trace, "-o", output, "--resume"], 2,
              "--resume goes on as the evaluation began: it takes no RECORDING and no --on")):
         done = evaluate(*words)
