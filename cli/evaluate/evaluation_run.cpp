@@ -256,6 +256,7 @@ base::Result<void> EvaluationRun::checkElsewhere() const {
 }
 
 base::Result<bool> EvaluationRun::wantsMore(std::size_t rounds) const {
+  if (plan_.here().empty()) return false;
   if (rounds < plan_.rounds.least) return true;
   if (rounds >= plan_.rounds.most || plan_.candidates.size() < 2) return false;
   std::vector<procurement::Candidate> candidates;
@@ -270,6 +271,30 @@ base::Result<bool> EvaluationRun::wantsMore(std::size_t rounds) const {
     }
   }
   return !procurement::compare(model::PhaseModel(), std::move(candidates), plan_.rounds).winner;
+}
+
+std::string EvaluationRun::progressText(std::size_t round, const PlannedCandidate& candidate,
+                                        double time_s, double run_takes_s) const {
+  const std::vector<std::size_t> here = plan_.here();
+  const auto finished = static_cast<std::size_t>(std::ranges::count_if(here, [&](std::size_t i) {
+    std::error_code ignored;
+    return fs::exists(procurement::runOf(directory_, round, plan_.candidates[i].name), ignored);
+  }));
+  const auto left = [&](std::size_t rounds) {
+    const std::size_t runs = (std::max(rounds, round + 1) - round) * here.size() - finished;
+    return durationText(run_takes_s * static_cast<double>(runs));
+  };
+  const auto [least, most] = std::pair(plan_.rounds.least, plan_.rounds.most);
+  const bool is_open = least < most && plan_.candidates.size() > 1;
+  const bool is_beyond = round >= least;
+  return fmt::format("round {} of {}: {}, {} {:.6g} s; {} left", round + 1,
+                     is_open ? fmt::format("{} to {}", least, most) : std::to_string(least),
+                     base::printable(candidate.name),
+                     plan_.criterion == procurement::Criterion::kIoTime ? "I/O time" : "run time",
+                     time_s,
+                     !is_open    ? left(least)
+                     : is_beyond ? fmt::format("up to {}", left(most))
+                                 : fmt::format("{} to {}", left(least), left(most)));
 }
 
 base::Result<void> EvaluationRun::runRounds() {
@@ -301,23 +326,8 @@ base::Result<void> EvaluationRun::runRounds() {
       ++runs;
       const base::Result<double> time = procurement::timeOf(result, plan_.criterion);
       if (!time) return time.failure();
-      const double each = secondsSince(begin) / static_cast<double>(runs);
-      const auto left = [&](std::size_t rounds) {
-        const std::size_t all = std::max(rounds, round + 1) * here.size();
-        std::size_t finished = round * here.size();
-        for (const std::size_t i : here) {
-          finished +=
-              fs::exists(procurement::runOf(directory_, round, plan_.candidates[i].name), error)
-                  ? 1
-                  : 0;
-        }
-        return durationText(each * static_cast<double>(all - finished));
-      };
       printNote(
-          fmt::format("round {} of {} to {}: {}, {} {:.6g} s; {} to {} left", round + 1,
-                      plan_.rounds.least, plan_.rounds.most, base::printable(candidate.name),
-                      plan_.criterion == procurement::Criterion::kIoTime ? "I/O time" : "run time",
-                      *time, left(plan_.rounds.least), left(plan_.rounds.most)));
+          progressText(round, candidate, *time, secondsSince(begin) / static_cast<double>(runs)));
     }
   }
 }

@@ -54,6 +54,9 @@ class EvaluationRun {
                              const std::filesystem::path& printed);
   std::vector<std::string> replayWords(const procurement::PlannedCandidate& candidate) const;
   base::Result<void> runOnce(std::size_t round, const procurement::PlannedCandidate& candidate);
+  // "round 3 of 5 to 20: flash, I/O time 6.09 s; 3 min to 12 min left", after that run.
+  std::string progressText(std::size_t round, const procurement::PlannedCandidate& candidate,
+                           double time_s, double run_takes_s) const;
   // Whether the verdict of so many rounds is open, and more of them are to be run.
   base::Result<bool> wantsMore(std::size_t rounds) const;
   base::Result<model::PhaseModel> model() const;

@@ -156,6 +156,11 @@ def candidatesElsewhere(checks, work):
         counts = {each["name"]: each["io_s"]["runs"] for each in json.loads(done.out)["ranking"]}
         checks.equal(counts, {"here": 3, "offer": 3}, f"runs, {result}")
         checks.equal(runsIn(output), rounds(3, "here"), f"only the one here is run, {result}")
+    done = evaluate(trace, "--on", f"one={theirs}", "--on", f"two={files}", "-o",
+                    os.path.join(work, "all-elsewhere"), "--json")
+    checks.equal(done.status, 0, f"all candidates elsewhere: {done}")
+    checks.equal([each["io_s"]["runs"] for each in json.loads(done.out or "{}").get("ranking", [])], [3, 3],
+                 "all candidates elsewhere: runs")
     other = recorded(checks, work, "unlike", PROGRAM.replace("range(64)", "range(63)"))
     output = os.path.join(work, "unlike")
     done = evaluate(other, "--on", f"here={candidates['here']}", "--on", f"offer={theirs}", "-o", output)
