@@ -650,6 +650,8 @@ std::string pageDataOf(const Comparison& comparison, const PageAbout& about) {
     json.put("made", about.made);
     json.put("model", base::printable(about.model));
     json.put("all_command", base::printable(about.all_command));
+    json.key("projections");
+    json.verbatim(about.projections.empty() ? "null" : about.projections);
     putComparison(json, comparison, shown);
     json.put("phases_left_out", comparison.phases.size() - shown.size());
   });

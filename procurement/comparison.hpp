@@ -149,10 +149,11 @@ std::string csvOf(const Comparison& comparison);
 
 // The page of a comparison says this about itself.
 struct PageAbout {
-  std::string made;         // when, as of RFC 3339
-  std::string version;      // of omnio
-  std::string model;        // the file, as it was given
-  std::string all_command;  // prints all phases
+  std::string made;              // when, as of RFC 3339
+  std::string version;           // of omnio
+  std::string model;             // the file, as it was given
+  std::string all_command;       // prints all phases
+  std::string projections = {};  // JSON, as of jsonOf(Projections); empty: none
 };
 // The most phases that a page shows: those that take longest.
 inline constexpr std::size_t kMostPagePhases = 200;

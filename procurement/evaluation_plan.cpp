@@ -90,6 +90,8 @@ base::Result<void> writePlan(const fs::path& evaluation, const EvaluationPlan& p
         json.put("launcher_options", plan.launcher_options);
         json.put("words", plan.words);
         json.put("peaks", plan.peaks);
+        json.put("ranks", plan.ranks);
+        json.put("scale_words", plan.scale_words);
         json.list("candidates", plan.candidates, [&](const PlannedCandidate& candidate) {
           json.object([&] {
             json.put("name", candidate.name);
@@ -124,6 +126,8 @@ base::Result<EvaluationPlan> readPlan(const fs::path& evaluation) {
     plan.launcher_options = document.texts("launcher_options");
     plan.words = document.texts("words");
     plan.peaks = document.texts("peaks");
+    plan.ranks = document.integers<int>("ranks", {.least = 1, .most = 10000000});
+    plan.scale_words = document.texts("scale_words");
     for (const base::JsonNode& item : document.list("candidates")) {
       base::JsonObject candidate(in, item);
       plan.candidates.push_back({.name = candidate.text("name"),

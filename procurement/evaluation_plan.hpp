@@ -61,6 +61,9 @@ struct EvaluationPlan {
   std::vector<std::string> words;  // for the replays or the phase runner, as given
   std::vector<PlannedCandidate> candidates;
   std::vector<std::string> peaks;  // words of --peak
+  // Numbers of ranks to project the recording to, and the words of `omnio preprocess` for that.
+  std::vector<int> ranks;
+  std::vector<std::string> scale_words;
 
   // Indices of the candidates that are run here.
   std::vector<std::size_t> here() const;

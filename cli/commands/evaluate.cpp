@@ -22,6 +22,7 @@
 #include "cli/progress_line.hpp"
 #include "core/base/document_file.hpp"
 #include "core/base/file_system.hpp"
+#include "core/base/integers.hpp"
 #include "core/base/interruption.hpp"
 #include "core/base/printable.hpp"
 #include "core/base/text_table.hpp"
@@ -61,6 +62,10 @@ struct EvaluateOptions {
   std::vector<std::string> launcher_options;
   std::vector<std::string> run_options;
   std::vector<std::string> peaks;
+  std::string ranks;
+  std::string other_trace;
+  std::string scaling;
+  std::string assume;
   bool resume = false;
   bool dry_run = false;
   bool json = false;
@@ -154,6 +159,37 @@ base::Result<std::vector<PlannedCandidate>> candidatesOf(const std::vector<std::
   return candidates;
 }
 
+// --ranks, and the words by which a schedule is scaled.
+base::Result<void> takeRanks(const EvaluateOptions& options, EvaluationPlan& plan) {
+  const std::string& text = options.ranks;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    const auto number = base::wholeNumber<int>(text.substr(at, end - at));
+    if (!number || *number < 1) {
+      return wrong(fmt::format("--ranks {}: numbers of ranks, with commas between them",
+                               base::printable(text)));
+    }
+    plan.ranks.push_back(*number);
+    at = end + 1;
+  }
+  const bool scales =
+      !options.other_trace.empty() || !options.scaling.empty() || !options.assume.empty();
+  if (plan.ranks.empty()) {
+    return scales ? base::Result<void>(wrong("--and, --scaling and --assume belong to --ranks"))
+                  : base::Result<void>();
+  }
+  if (plan.kind != RecordingKind::kTrace || plan.runner != Runner::kReplay) {
+    return wrong("--ranks needs a trace and --by replay: a schedule is scaled from a trace");
+  }
+  std::error_code error;
+  if (!options.other_trace.empty()) {
+    plan.scale_words.push_back(fs::absolute(options.other_trace, error).native());
+  }
+  if (!options.scaling.empty()) plan.scale_words.push_back("--scaling=" + options.scaling);
+  if (!options.assume.empty()) plan.scale_words.push_back("--assume=" + options.assume);
+  return {};
+}
+
 base::Result<EvaluationPlan> planOf(const EvaluateOptions& options) {
   EvaluationPlan plan;
   std::error_code error;
@@ -187,6 +223,7 @@ base::Result<EvaluationPlan> planOf(const EvaluateOptions& options) {
   plan.launcher = options.launcher;
   plan.launcher_options = options.launcher_options;
   plan.words = options.run_options;
+  if (auto taken = takeRanks(options, plan); !taken) return taken.failure();
   base::Result<std::vector<PlannedCandidate>> candidates = candidatesOf(options.candidates);
   if (!candidates) return candidates.failure();
   plan.candidates = std::move(*candidates);
@@ -259,27 +296,38 @@ std::string needsText(const std::vector<RunNeeds>& needs, const EvaluationPlan& 
 }
 
 // The answer, in all its forms.
-int writeAnswer(const EvaluateOptions& options, const EvaluationPlan& plan,
-                const procurement::Comparison& comparison) {
+struct Answer {
   std::string text;
-  for (const std::string& sentence : procurement::sharedMounts(plan)) text += sentence + '\n';
-  text = fmt::format("{}\n\n{}{}", procurement::verdictOf(comparison),
-                     procurement::textOf(comparison, kPhasesShown), text);
-  const std::string json = procurement::jsonOf(comparison);
+  std::string json;
+  std::string page_data;
+};
+
+Answer answerOf(const EvaluateOptions& options, const EvaluationPlan& plan,
+                const procurement::Comparison& comparison, const std::string& projections = {}) {
   const procurement::PageAbout about = {
       .made = timeNow(),
       .version = OMNIO_VERSION,
       .model = plan.recording.native(),
-      .all_command = shellLine({"omnio", "evaluate", "-o", options.output, "--resume", "--json"})};
-  const fs::path page = options.output / "evaluation.html";
-  const auto paged =
-      writePage(page, report::PageKind::kComparison, procurement::pageDataOf(comparison, about));
-  if (!paged) return fail(paged.failure());
-  auto written = base::writeDocument(options.output / "comparison.json", json);
-  if (written) written = base::writeDocument(options.output / "answer.txt", text);
-  if (!written) return fail(written.failure());
-  printNote(fmt::format("the page is {}", base::printable(page.native())));
-  return options.json ? printJson(json) : printAll(text);
+      .all_command = shellLine({"omnio", "evaluate", "-o", options.output, "--resume", "--json"}),
+      .projections = projections};
+  Answer answer = {.text = fmt::format("{}\n\n{}", procurement::verdictOf(comparison),
+                                       procurement::textOf(comparison, kPhasesShown)),
+                   .json = procurement::jsonOf(comparison),
+                   .page_data = procurement::pageDataOf(comparison, about)};
+  for (const std::string& sentence : procurement::sharedMounts(plan)) {
+    answer.text += sentence + '\n';
+  }
+  return answer;
+}
+
+base::Result<void> write(const fs::path& directory, const Answer& answer) {
+  const fs::path page = directory / "evaluation.html";
+  const auto paged = writePage(page, report::PageKind::kComparison, answer.page_data);
+  if (!paged) return paged.failure();
+  auto written = base::writeDocument(directory / kAnswerName, answer.json);
+  if (written) written = base::writeDocument(directory / "answer.txt", answer.text);
+  if (written) printNote(fmt::format("the page is {}", base::printable(page.native())));
+  return written;
 }
 
 // Everything but the options.
@@ -304,7 +352,19 @@ int evaluate(const EvaluateOptions& options, const EvaluationPlan& plan) {
   const base::Result<procurement::Comparison> comparison = run.compared();
   if (!comparison) return ended(comparison.failure());
   run.removeData();
-  return writeAnswer(options, plan, *comparison);
+  Answer answer = answerOf(options, plan, *comparison);
+  if (const auto written = write(options.output, answer); !written) return fail(written.failure());
+  if (!plan.ranks.empty()) {
+    const auto projections = run.project();
+    if (!projections) return ended(projections.failure());
+    const std::string json = procurement::jsonOf(*projections);
+    answer = answerOf(options, plan, *comparison, json);
+    answer.text += procurement::textOf(*projections);
+    auto written = base::writeDocument(options.output / "projections.json", json);
+    if (written) written = write(options.output, answer);
+    if (!written) return fail(written.failure());
+  }
+  return options.json ? printJson(answer.json) : printAll(answer.text);
 }
 
 int runEvaluate(EvaluateOptions options) {
@@ -415,6 +475,18 @@ void addEvaluateCommand(base::Command program) {
           "more than once")
       .typeName("WORD")
       .repeatable();
+  command
+      .option("--ranks", options->ranks,
+              "N,M: evaluate the trace scaled to these numbers of ranks too, as projections")
+      .typeName("N,M");
+  command
+      .option("--and", options->other_trace,
+              "With --ranks: a trace of the same program at another number of ranks")
+      .typeName("TRACE");
+  command.option("--scaling", options->scaling, "With --ranks: as of omnio preprocess")
+      .oneOf({"weak", "strong"});
+  command.option("--assume", options->assume, "With --ranks: as of omnio preprocess")
+      .oneOf({"strided-by-ranks", "constant"});
   command
       .option(
           "--peak", options->peaks,

@@ -83,13 +83,14 @@ EvaluationRun::EvaluationRun(fs::path directory, const EvaluationPlan& plan)
     : directory_(std::move(directory)), plan_(plan), omnio_(fs::read_symlink("/proc/self/exe")) {}
 
 base::Result<void> EvaluationRun::command(const std::vector<std::string>& words,
-                                          const fs::path& printed) {
+                                          const fs::path& printed, bool shows_errors) {
   const auto begin = Clock::now();
   ChildEnd end;
   {
     const PrintedFile file(printed);
     if (file.fd() < 0) return base::systemFailure(printed, errno, "cannot write");
-    end = runChild(words, {.apart = true, .output = file.fd(), .error_output = file.fd()});
+    end = runChild(
+        words, {.apart = true, .output = file.fd(), .error_output = shows_errors ? -1 : file.fd()});
   }
   std::ofstream(directory_ / "commands.txt", std::ios::app)
       << fmt::format("{} status {}, {:.1f} s: {}\n", timeNow(), end.exitCode(), secondsSince(begin),
@@ -116,6 +117,16 @@ base::Result<void> EvaluationRun::makeDocuments() {
         command({omnio_, "phases", plan_.recording, "-o", model, "--schedule", schedule},
                 directory_ / "phases.txt");
     if (!made) return made;
+  }
+  if (!plan_.ranks.empty()) {
+    // Scaled to its own number of ranks, the recording shows how far projections may be off.
+    const base::Result<model::PhaseModel> phases = this->model();
+    if (!phases) return phases.failure();
+    std::vector<int> numbers = plan_.ranks;
+    numbers.push_back(static_cast<int>(phases->processes));
+    for (const int ranks : numbers) {
+      if (const auto scaled = scaleTo(ranks); !scaled) return scaled;
+    }
   }
   const fs::path schedule = procurement::scheduleOf(directory_, plan_);
   if (plan_.runner == Runner::kReplay && !fs::exists(schedule, ignored)) {
@@ -374,6 +385,66 @@ base::Result<procurement::Comparison> EvaluationRun::compared() const {
     if (const auto taken = procurement::takePeak(peak, candidates); !taken) return taken.failure();
   }
   return procurement::compare(*phases, std::move(candidates), plan_.rounds);
+}
+
+base::Result<void> EvaluationRun::scaleTo(int ranks) {
+  const fs::path schedule = directory_ / fmt::format("ranks-{}.json", ranks);
+  std::error_code ignored;
+  if (fs::exists(schedule, ignored)) return {};
+  std::vector<std::string> words = {omnio_, "preprocess", plan_.recording};
+  words.insert(words.end(), plan_.scale_words.begin(), plan_.scale_words.end());
+  words.insert(words.end(),
+               {"-o", schedule, "--ranks", std::to_string(ranks), "--timing", plan_.timing});
+  return command(words, schedule.native() + ".txt");
+}
+
+base::Result<procurement::BriefAnswer> EvaluationRun::answerAt(int ranks) {
+  const fs::path evaluation = directory_ / fmt::format("ranks-{}", ranks);
+  const fs::path schedule = directory_ / fmt::format("ranks-{}.json", ranks);
+  const fs::path answer = evaluation / kAnswerName;
+  std::error_code ignored;
+  if (fs::exists(answer, ignored)) return procurement::readAnswer(answer);
+  printNote(fmt::format("projection to {}",
+                        base::counted(static_cast<std::uint64_t>(ranks), "rank", "ranks")));
+  std::vector<std::string> words = {omnio_, "evaluate", "-o", evaluation};
+  if (procurement::hasPlan(evaluation)) {
+    words.emplace_back("--resume");
+  } else {
+    words.insert(words.end(), {schedule, "--timing", plan_.timing, "--criterion",
+                               std::string(base::wordOf(procurement::kCriteria, plan_.criterion)),
+                               "--rounds", std::to_string(plan_.rounds.least), "--at-most",
+                               std::to_string(plan_.rounds.most), "--no-traces"});
+    for (const std::size_t i : plan_.here()) {
+      words.insert(words.end(), {"--on", fmt::format("{}={}", plan_.candidates[i].name,
+                                                     plan_.candidates[i].directory.native())});
+    }
+    for (const std::string& word : plan_.launcher_options) words.push_back("--mpi-option=" + word);
+    for (const std::string& word : plan_.words) words.push_back("--run-option=" + word);
+  }
+  constexpr bool kShowsErrors = true;
+  const auto done = command(words, evaluation.native() + ".txt", kShowsErrors);
+  if (!done)
+    return base::failure(done.failure().code, "at {} ranks: {}", ranks, done.failure().sentence);
+  return procurement::readAnswer(answer);
+}
+
+base::Result<procurement::Projections> EvaluationRun::project() {
+  const base::Result<procurement::BriefAnswer> recorded =
+      procurement::readAnswer(directory_ / kAnswerName);
+  if (!recorded) return recorded.failure();
+  const base::Result<model::PhaseModel> phases = model();
+  if (!phases) return phases.failure();
+  procurement::Projections projections;
+  projections.recorded_ranks = static_cast<int>(phases->processes);
+  const auto itself = answerAt(projections.recorded_ranks);
+  if (!itself) return itself.failure();
+  projections.error_band = procurement::errorBandOf(*recorded, *itself);
+  for (const int ranks : plan_.ranks) {
+    auto answer = answerAt(ranks);
+    if (!answer) return answer.failure();
+    projections.all.push_back({.ranks = ranks, .answer = std::move(*answer)});
+  }
+  return projections;
 }
 
 void EvaluationRun::removeData() const {

@@ -15,8 +15,12 @@
 #include "core/base/result.hpp"
 #include "procurement/comparison.hpp"
 #include "procurement/evaluation_plan.hpp"
+#include "procurement/projection.hpp"
 
 namespace omnio::cli {
+
+// The answer as a document, in the directory of the evaluation.
+inline constexpr const char* kAnswerName = "comparison.json";
 
 // What a run on a candidate needs, by a dry run of the replay.
 struct RunNeeds {
@@ -41,6 +45,9 @@ class EvaluationRun {
   base::Result<void> runRounds();
   // All whole rounds, and the results that came back from elsewhere.
   base::Result<procurement::Comparison> compared() const;
+  // The evaluations at other numbers of ranks, each in a directory of its own. Needs the answer at
+  // the recorded number (comparison.json).
+  base::Result<procurement::Projections> project();
   // Takes away what the runs left on the candidates.
   void removeData() const;
 
@@ -51,7 +58,9 @@ class EvaluationRun {
   // Runs a command, with what it prints in that file. Fails with its own sentence, unless it ends
   // with one of the statuses that mean done.
   base::Result<void> command(const std::vector<std::string>& words,
-                             const std::filesystem::path& printed);
+                             const std::filesystem::path& printed, bool shows_errors = false);
+  base::Result<void> scaleTo(int ranks);
+  base::Result<procurement::BriefAnswer> answerAt(int ranks);
   std::vector<std::string> replayWords(const procurement::PlannedCandidate& candidate) const;
   base::Result<void> runOnce(std::size_t round, const procurement::PlannedCandidate& candidate);
   // "round 3 of 5 to 20: flash, I/O time 6.09 s; 3 min to 12 min left", after that run.

@@ -11,7 +11,7 @@ import sys
 import time
 
 import devices
-from omnio_testing import PATIENCE_S, environment, omnio, run, runCases
+from omnio_testing import PATIENCE_S, emptied, environment, mpirun, omnio, run, runCases
 
 # Three files, written and read again: 12 MiB each way.
 PROGRAM = """
@@ -242,6 +242,51 @@ def dryRun(checks, work):
     checks.equal(os.listdir(candidates["one"]), [], "nothing was made")
 
 
+PIECES = """
+import os, sys
+rank, ranks = int(os.environ["OMPI_COMM_WORLD_RANK"]), int(os.environ["OMPI_COMM_WORLD_SIZE"])
+fd = os.open(os.path.join(sys.argv[1], "shared"), os.O_CREAT | os.O_RDWR, 0o644)
+for turn in range(16):
+    os.pwrite(fd, bytes(65536), (turn * ranks + rank) * 65536)
+os.fsync(fd)
+os.close(fd)
+"""
+
+
+@devices.orSkipped
+def otherNumbersOfRanks(checks, work):
+    """A shared file whose pieces belong to ranks in turn, at 3 ranks, projected to 4."""
+    launcher = mpirun(3)
+    if launcher is None:
+        raise devices.NotHere("no mpirun")
+    trace, data = os.path.join(work, "ranks.trace"), emptied(os.path.join(work, "ranks.data"))
+    done = run([omnio(), "trace", "-o", trace, "--exclude", "/*", "--include", f"{data}/*", "--", *launcher,
+                sys.executable, "-c", PIECES, data])
+    checks.equal(done.status, 0, f"recorded: {done}")
+    candidates = directories(work, "one", "two")
+    output = os.path.join(work, "ranks.out")
+    few = ("--rounds", "2", "--at-most", "2", *(f"--mpi-option={word}" for word in launcher[1:-2]))
+    done = evaluate(trace, *on(candidates), "-o", output, *few, "--ranks", "4")
+    checks.equal(done.status, 1, f"one trace does not tell: {done}")
+    checks.that(b"--assume strided-by-ranks" in done.err, f"it says what helps: {done.err}")
+    checks.that(not os.path.exists(os.path.join(output, "runs")), "nothing was run")
+    shutil.rmtree(output)
+    done = evaluate(trace, *on(candidates), "-o", output, *few, "--ranks", "4", "--assume", "strided-by-ranks")
+    if not checks.equal(done.status, 0, f"projected: {done}"):
+        return
+    projections = document(output, "projections.json")
+    checks.equal((projections["recorded_ranks"], [each["ranks"] for each in projections["projections"]]),
+                 (3, [4]), "numbers of ranks")
+    itself, recorded_ = document(output, "ranks-3", "comparison.json"), document(output, "comparison.json")
+    middles = [{each["name"]: each["io_s"]["middle"] for each in answer["ranking"]}
+               for answer in (itself, recorded_)]
+    band = max(max(a / b, b / a) for a, b in ((middles[0][name], middles[1][name]) for name in candidates)) - 1
+    checks.that(abs(projections["error_band"] - band) < 1e-9, f"error band {band}: {projections}")
+    checks.that(b"projections of 3 recorded ranks; error band " in done.out, f"says so: {done.out}")
+    report = document(output, "ranks-4", "runs", "001-one", "replay.json")
+    checks.equal((len(report["ranks"]), report["total"]["bytes_written"]), (4, 4 * 16 << 16), "what was run")
+
+
 def killedAndResumed(checks, work):
     """Ended at random moments, it goes on: each run is finished once."""
     trace = recorded(checks, work, "killed")
@@ -302,4 +347,4 @@ def interrupted(checks, work):
 
 
 runCases(fromATraceToTheAnswer, otherRecordingsAndRunners, candidatesElsewhere, whatIsRefused, withoutRoom,
-         dryRun, killedAndResumed, interrupted)
+         dryRun, otherNumbersOfRanks, killedAndResumed, interrupted)
