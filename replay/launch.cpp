@@ -402,7 +402,7 @@ base::Result<void> RequestOptions::complete() {
   request.sync = *base::valueOf(kSyncs, sync);
   request.compute = *base::valueOf(kComputes, compute);
   request.wait = base::valueOf(kWaitKinds, wait);
-  request.fill_memory = storage::memoryShare(fill_memory).value_or(0);
+  request.fill_memory = base::shareOf(fill_memory).value_or(0);
   request.stall_ns = static_cast<std::int64_t>(std::min(stall_s, 1e9) * 1e9);
   if (!late_limit.empty()) request.late_limit = base::shareOf(late_limit);
   if (request.output.empty()) request.output = request.schedule.stem().native() + ".replay";

@@ -6,26 +6,20 @@
 
 #include <algorithm>
 
-#include "core/base/integers.hpp"
+#include "core/base/command_line.hpp"
 #include "core/base/node_memory.hpp"
 #include "core/base/printable.hpp"
 #include "core/base/text_table.hpp"
 
 namespace omnio::storage {
 
-std::optional<double> memoryShare(std::string_view word) {
-  constexpr int kAll = 100;
-  if (!word.ends_with('%')) return std::nullopt;
-  const auto percent = base::wholeNumber<int>(word.substr(0, word.size() - 1));
-  if (!percent || *percent < 1 || *percent > kAll) return std::nullopt;
-  return static_cast<double>(*percent) / kAll;
-}
-
 std::string whyNoMemoryShare(const std::string& word) {
-  if (memoryShare(word)) return {};
-  return fmt::format(
-      "{} is not a share of the memory: use a whole percentage from 1% to 100% (80%)",
-      base::printable(word));
+  // Less is one that is not meant in percent.
+  constexpr double kLeast = 0.01;
+  const auto share = base::shareOf(word);
+  if (share && *share >= kLeast && *share <= 1) return {};
+  return fmt::format("{} is not a share of the memory: use a percentage from 1% to 100% (80%)",
+                     base::printable(word));
 }
 
 HeldMemory::HeldMemory(double share) {

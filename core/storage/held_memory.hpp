@@ -3,17 +3,13 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
-#include <string_view>
 
 #include "core/base/json_writer.hpp"
 
 namespace omnio::storage {
 
-// "80%" is 0.8. Nothing for another word than a whole percentage from 1% to 100%.
-std::optional<double> memoryShare(std::string_view word);
-// Says why a word is refused; empty where it is such a share.
+// Says why a word is refused; empty where it is a share (base::shareOf) that memory can be held by.
 std::string whyNoMemoryShare(const std::string& word);
 
 // How much was held, over all nodes.

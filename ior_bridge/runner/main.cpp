@@ -372,7 +372,7 @@ int work(Options options, const std::string& command, replay::Session& session,
 
   std::error_code error;
   options.target = fs::absolute(options.target, error).native();
-  const double share = storage::memoryShare(options.fill_memory).value_or(0);
+  const double share = base::shareOf(options.fill_memory).value_or(0);
   const storage::HeldMemory memory(session.isNodeLeader() ? share : 0);
   const storage::HeldBytes held = replay::heldOnNodes(session, memory);
   steps.begin("running the phases");
