@@ -243,7 +243,7 @@ std::string timesOf(const std::vector<WholeRun>& runs) {
   return out;
 }
 
-// Whether what was measured may be memory.
+// Whether what was measured may be memory, where nothing counts what the storage did.
 std::string cacheSentence(const PhaseResults& results) {
   const ResultsIdentity& of = results.identity;
   const bool is_beyond = std::ranges::any_of(
@@ -260,7 +260,9 @@ std::string cacheSentence(const PhaseResults& results) {
 std::string storageTextOf(const PhaseResults& results) {
   if (results.storage.empty()) return "";
   const storage::TargetStorage all[] = {storage::sumOf(results.storage)};
-  return storage::storageText(all->calls.value_or(storage::Moved()), all);
+  const storage::Moved calls = all->calls.value_or(storage::Moved());
+  const bool is_known = storage::measuredPart(calls, all) != storage::MeasuredPart::kUnknown;
+  return storage::storageText(calls, all) + (is_known ? "" : cacheSentence(results));
 }
 
 base::Result<void> report(const Options& options, const PhaseResults& results) {
@@ -268,9 +270,9 @@ base::Result<void> report(const Options& options, const PhaseResults& results) {
   if (!options.results.empty()) {
     if (auto written = base::writeDocument(options.results, text); !written) return written;
   }
-  const std::string table =
-      tableOf(results.tests) + (results.runs.empty() ? "" : "\n" + timesOf(results.runs)) +
-      storage::heldText(results.held) + storageTextOf(results) + cacheSentence(results);
+  const std::string table = tableOf(results.tests) +
+                            (results.runs.empty() ? "" : "\n" + timesOf(results.runs)) +
+                            storage::heldText(results.held) + storageTextOf(results);
   const std::string shown =
       options.results.empty() ? base::safeJson(text) : base::safeText(table, "\n");
   if (std::fwrite(shown.data(), 1, shown.size(), stdout) == shown.size() &&
