@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "core/base/text_table.hpp"
 #include "core/model/phase_series.hpp"
 #include "ior_bridge/estimate.hpp"
+#include "procurement/form.hpp"
 
 namespace omnio::procurement {
 namespace {
@@ -105,6 +107,23 @@ std::vector<double> sumsOf(const Candidate& candidate, const model::Series& phas
   return sums;
 }
 
+void setSpread(const std::vector<double>& times, ComparedCandidate& into) {
+  into.median_s = base::medianOf(times);
+  if (times.size() < 2) return;
+  const auto [least, most] = std::ranges::minmax(times);
+  const double median_s = std::max(into.median_s, base::kShortest);
+  into.spread = std::max(most - median_s, median_s - least) / median_s;
+}
+
+// The run whose course stands for all: the one with the median time, where each run has one.
+std::size_t courseRunOf(const Candidate& candidate) {
+  std::vector<std::size_t> runs(candidate.evidence.size());
+  std::iota(runs.begin(), runs.end(), 0);
+  if (runs.size() == candidate.io_s.size())
+    std::ranges::stable_sort(runs, {}, [&](std::size_t run) { return candidate.io_s[run]; });
+  return runs[(runs.size() - 1) / 2];
+}
+
 // Adds what each candidate moved to `moved`, where that is wanted.
 ComparedPhase comparedOf(const model::PhaseModel& model, const model::Series& phases,
                          const std::vector<ComparedCandidate>& ranking,
@@ -170,7 +189,12 @@ Comparison compare(const model::PhaseModel& model, std::vector<Candidate> candid
   for (const model::Phase& phase : model.phases) {
     result.weight_bytes += phase.weight_bytes;
     result.weight_operations += phase.metadata.operations;
+    result.calls += phase.metadata.operations;
+    for (const model::PhaseOperation& operation : phase.operations) {
+      result.calls += model::requestsOf(phase, operation);
+    }
   }
+  result.processes = model.processes;
   result.kind = candidates.front().kind.value_or(TimeKind::kTogether);
   result.application_s = applicationTime(model, result.kind);
   const double level = rounds ? rounds->levelOf(candidates.size())
@@ -182,6 +206,7 @@ Comparison compare(const model::PhaseModel& model, std::vector<Candidate> candid
     compared.bandwidth_mib_s = static_cast<double>(result.weight_bytes) / model::kMiB /
                                std::max(compared.io_s.middle, base::kShortest);
     compared.parts = partsOf(candidate);
+    setSpread(candidate.io_s, compared);
     double longest = 0;
     for (const auto& [phase, times] : candidate.phases) {
       if (times.all_s.empty()) continue;
@@ -274,18 +299,27 @@ std::string verdictOf(const Comparison& comparison) {
       is_short_of_runs ? "; of one run it is not known how much others differ" : "");
 }
 
+std::string_view kindWord(TimeKind kind) {
+  if (kind == TimeKind::kRun) return "run times";
+  return kind == TimeKind::kSum ? "the sum over the phases" : "runs of all phases together";
+}
+
+storage::MeasuredUntil measuredUntil(const Comparison& comparison) {
+  return comparison.kind == TimeKind::kRun ? storage::MeasuredUntil::kSync
+                                           : storage::MeasuredUntil::kLastCall;
+}
+
 std::vector<std::string> warningsOf(const Comparison& comparison) {
   std::vector<std::string> warnings;
   if (!comparison.source_whole) {
     warnings.emplace_back("the model was made from a trace that is not whole");
   }
-  const auto until = comparison.kind == TimeKind::kRun ? storage::MeasuredUntil::kSync
-                                                       : storage::MeasuredUntil::kLastCall;
+  const storage::MeasuredUntil until = measuredUntil(comparison);
   for (const ComparedCandidate& each : comparison.ranking) {
     const std::vector<RunEvidence>& runs = each.candidate.evidence;
     const std::string name = base::printable(each.candidate.name);
-    const std::string memory = memorySentence(runs, until);
-    if (!memory.empty()) warnings.push_back(fmt::format("{} is {}", name, memory));
+    if (measuredPartOf(runs, until) == storage::MeasuredPart::kMemory)
+      warnings.push_back(fmt::format("{} is {}", name, measuredSentence(runs, until)));
     const auto late = std::ranges::count_if(runs, &RunEvidence::is_late);
     if (late == 0) continue;
     warnings.push_back(fmt::format(
@@ -366,26 +400,18 @@ std::string storageTable(const Comparison& comparison) {
   for (const ComparedCandidate& each : comparison.ranking) {
     const std::vector<RunEvidence>& runs = each.candidate.evidence;
     if (runs.empty()) continue;
-    const auto median = [&](const auto& value) {
-      std::vector<double> values;
-      for (const RunEvidence& run : runs) values.push_back(static_cast<double>(value(run)));
-      return base::medianOf(std::move(values));
+    const EvidenceMedians medians = mediansOf(runs);
+    const auto bytes = [](std::uint64_t value) {
+      return base::humanBytes(static_cast<double>(value));
     };
-    const auto bytes = [&](const auto& value) { return base::humanBytes(median(value)); };
     std::vector<std::string>& row = table.emplace_back();
-    row = {base::printable(each.candidate.name),
-           bytes([](const RunEvidence& run) { return run.calls.written_bytes; }),
-           bytes([](const RunEvidence& run) { return run.calls.read_bytes; })};
-    const bool is_counted = std::ranges::any_of(runs, [](const RunEvidence& run) {
-      return run.measured != storage::MeasuredPart::kUnknown;
-    });
-    if (is_counted) {
-      row.push_back(bytes([](const RunEvidence& run) { return run.device.written_bytes; }));
-      row.push_back(bytes([](const RunEvidence& run) { return run.device.read_bytes; }));
-      row.push_back(
-          bytes([](const RunEvidence& run) { return run.device_with_sync.written_bytes; }));
-      row.push_back(
-          fmt::format("{:.0f} %", 100 * median([](const RunEvidence& run) { return run.busy; })));
+    row = {base::printable(each.candidate.name), bytes(medians.calls.written_bytes),
+           bytes(medians.calls.read_bytes)};
+    if (measuredPartOf(runs, measuredUntil(comparison)) != storage::MeasuredPart::kUnknown) {
+      row.push_back(bytes(medians.device.written_bytes));
+      row.push_back(bytes(medians.device.read_bytes));
+      row.push_back(bytes(medians.device_with_sync.written_bytes));
+      row.push_back(fmt::format("{:.0f} %", 100 * medians.busy));
     } else {
       row.insert(row.end(), {"not counted", "", "", ""});
     }
@@ -529,7 +555,8 @@ constexpr base::Word<Origin> kOrigins[] = {{Origin::kApplication, "application"}
                                            {Origin::kPhaseRun, "phase run"},
                                            {Origin::kIor, "ior"}};
 
-void putCandidate(base::JsonWriter& json, const ComparedCandidate& each, int ratio_percent) {
+void putCandidate(base::JsonWriter& json, const ComparedCandidate& each,
+                  const Comparison& comparison) {
   json.put("name", base::printable(each.candidate.name));
   json.put("target", base::printable(each.candidate.target));
   json.list("origins", each.candidate.origins,
@@ -538,17 +565,26 @@ void putCandidate(base::JsonWriter& json, const ComparedCandidate& each, int rat
             [&](const std::string& source) { json.value(base::printable(source)); });
   json.object("io_s", [&] { putMeasure(json, each.io_s); });
   json.put("times_s", each.candidate.io_s);
+  json.put("median_s", each.median_s);
+  json.put("spread", each.spread);
   if (!each.candidate.run_s.empty()) {
     json.object("run_s", [&] { putMeasure(json, measureOf(each.candidate.run_s)); });
   }
   json.put("bandwidth_mib_s", each.bandwidth_mib_s);
   json.object("times_the_best", [&] {
     json.put("middle", each.to_best.middle);
-    putInterval(json, each.to_best.interval, ratio_percent);
+    putInterval(json, each.to_best.interval, ratioPercentOf(comparison));
   });
   json.put("slowest_phase", each.slowest_phase);
-  if (!each.candidate.evidence.empty()) {
-    json.list("evidence", each.candidate.evidence,
+  if (const std::vector<RunEvidence>& runs = each.candidate.evidence; !runs.empty()) {
+    const storage::MeasuredUntil until = measuredUntil(comparison);
+    json.object("evidence_of_all", [&] {
+      json.put("measured", base::wordOf(storage::kMeasuredParts, measuredPartOf(runs, until)));
+      json.put("sentence", measuredSentence(runs, until));
+      putMedians(json, mediansOf(runs));
+      json.put("course_run", courseRunOf(each.candidate));
+    });
+    json.list("evidence", runs,
               [&](const RunEvidence& run) { json.object([&] { putEvidence(json, run); }); });
   }
   if (const auto& parts = each.parts) {
@@ -578,9 +614,7 @@ void putComparison(base::JsonWriter& json, const Comparison& comparison,
   json.put("source", comparison.source);
   json.put("weight_bytes", comparison.weight_bytes);
   if (comparison.weight_operations > 0) json.put("weight_operations", comparison.weight_operations);
-  json.put("by", comparison.kind == TimeKind::kSum   ? "the sum over the phases"
-                 : comparison.kind == TimeKind::kRun ? "run times"
-                                                     : "runs of all phases together");
+  json.put("by", kindWord(comparison.kind));
   json.key("rounds");
   if (comparison.rounds) {
     json.object([&] {
@@ -599,7 +633,7 @@ void putComparison(base::JsonWriter& json, const Comparison& comparison,
   json.put("notes", notesOf(comparison));
   json.put("application_s", comparison.application_s);
   json.list("ranking", comparison.ranking, [&](const ComparedCandidate& each) {
-    json.object([&] { putCandidate(json, each, ratioPercentOf(comparison)); });
+    json.object([&] { putCandidate(json, each, comparison); });
   });
   json.key("phases");
   json.beginList();
@@ -654,6 +688,13 @@ std::string pageDataOf(const Comparison& comparison, const PageAbout& about) {
     json.verbatim(about.projections.empty() ? "null" : about.projections);
     putComparison(json, comparison, shown);
     json.put("phases_left_out", comparison.phases.size() - shown.size());
+    json.put("notes_beside", about.notes);
+    json.list("form", formOf(comparison), [&](const FormRow& row) {
+      json.object([&] {
+        json.put("field", row.field);
+        json.put("cells", row.cells);
+      });
+    });
   });
 }
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/repeats.hpp"
@@ -101,6 +102,9 @@ struct ComparedCandidate {
   Ratio to_best;               // of I/O times
   // The median of each time of the runs; nothing where there are none.
   std::optional<ior::SummaryRun> parts;
+  double median_s = 0;  // of the times of the runs
+  std::optional<double>
+      spread;            // the largest distance of a run from it, as a share; of one run none
   PeakShare peak_share;  // over all phases whose writes and reads were measured apart
   std::optional<int> slowest_phase;
 };
@@ -108,6 +112,8 @@ struct ComparedCandidate {
 struct Comparison {
   std::string source;  // the model's
   bool source_whole = true;
+  int processes = 0;             // of the application
+  std::uint64_t calls = 0;       // of its phases: requests and metadata calls
   std::optional<Rounds> rounds;  // nothing: the n-th runs of candidates have nothing in common
   std::uint64_t weight_bytes = 0;
   std::uint64_t weight_operations = 0;  // calls of metadata phases
@@ -126,6 +132,11 @@ struct Comparison {
   // Those that are surely slower than the first of the ranking.
   std::vector<std::string> slower;
 };
+
+std::string_view kindWord(TimeKind kind);  // "run times"
+
+// Up to where the time that decides was taken.
+storage::MeasuredUntil measuredUntil(const Comparison& comparison);
 
 // Makes the I/O times of the candidate the sums over the data phases of each run. False, and
 // nothing is changed, where not all phases have a time in each run.
@@ -149,11 +160,12 @@ std::string csvOf(const Comparison& comparison);
 
 // The page of a comparison says this about itself.
 struct PageAbout {
-  std::string made;              // when, as of RFC 3339
-  std::string version;           // of omnio
-  std::string model;             // the file, as it was given
-  std::string all_command;       // prints all phases
-  std::string projections = {};  // JSON, as of jsonOf(Projections); empty: none
+  std::string made;                  // when, as of RFC 3339
+  std::string version;               // of omnio
+  std::string model;                 // the file, as it was given
+  std::string all_command;           // prints all phases
+  std::vector<std::string> notes{};  // sentences beside those of the comparison
+  std::string projections{};         // JSON, as of jsonOf(Projections); empty: none
 };
 // The most phases that a page shows: those that take longest.
 inline constexpr std::size_t kMostPagePhases = 200;

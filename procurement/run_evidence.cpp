@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/base/json_reader.hpp"
+#include "core/base/repeats.hpp"
 #include "core/base/text_table.hpp"
 
 namespace omnio::procurement {
@@ -57,7 +58,9 @@ void takeNode(JsonReader& in, const JsonNode& node, bool is_first, RunEvidence& 
     evidence.capacity_bytes = record.natural("capacity_bytes");
     evidence.free_begin_bytes = record.natural("free_begin_bytes");
     evidence.free_end_bytes = record.natural("free_end_bytes");
+    evidence.mount = record.text("mount", "");
   }
+  evidence.hosts.insert(record.text("host"));
   double begin_s = 0;
   for (const JsonNode& item : record.list("samples")) {
     JsonObject sample(in, item, JsonObject::Others::kAllowed);
@@ -99,6 +102,10 @@ double lengthOf(const JsonNode& targets) {
   return length;
 }
 
+MeasuredPart measuredIn(const RunEvidence& run, storage::MeasuredUntil until) {
+  return until == storage::MeasuredUntil::kSync ? run.measured_with_sync : run.measured;
+}
+
 }  // namespace
 
 base::Result<std::optional<RunEvidence>> readEvidence(const std::filesystem::path& path) {
@@ -119,7 +126,8 @@ base::Result<std::optional<RunEvidence>> readEvidence(const std::filesystem::pat
     const JsonNode::List& list = document.list("storage");
     for (const JsonNode& target : list) takeTarget(in, target, &target == &list.front(), evidence);
     evidence.is_late = document.flag("late", false);
-    evidence.stretch_share = numberAt(document, "stretch_share");
+    if (const JsonNode* const share = document.find("stretch_share"))
+      evidence.stretch_share = share->number();
     if (const JsonNode* const total = document.find("total")) {
       JsonObject counts(in, *total, JsonObject::Others::kAllowed);
       evidence.differences = counts.natural("differences");
@@ -127,46 +135,99 @@ base::Result<std::optional<RunEvidence>> readEvidence(const std::filesystem::pat
       evidence.calls = {.read_bytes = counts.natural("bytes_read"),
                         .written_bytes = counts.natural("bytes_written")};
     }
+    evidence.platform = document.text("Machine", "");  // of omnio-phase-run
+    if (document.find("runs") != nullptr) {
+      std::uint64_t differences = 0;
+      for (const JsonNode& item : document.list("runs")) {
+        JsonObject one(in, item, JsonObject::Others::kAllowed);
+        differences += one.natural("differences");
+      }
+      evidence.differences = differences;
+    }
   }
   if (const auto read = in.finish(); !read) return read.failure();
   return std::optional(std::move(evidence));
 }
 
-std::string memorySentence(const std::vector<RunEvidence>& runs, storage::MeasuredUntil until) {
-  const bool is_synced = until == storage::MeasuredUntil::kSync;
+storage::MeasuredPart measuredPartOf(const std::vector<RunEvidence>& runs,
+                                     storage::MeasuredUntil until) {
+  for (const MeasuredPart part : {MeasuredPart::kMemory, MeasuredPart::kStorage}) {
+    if (std::ranges::any_of(runs,
+                            [&](const RunEvidence& run) { return measuredIn(run, until) == part; }))
+      return part;
+  }
+  return MeasuredPart::kUnknown;
+}
+
+std::string measuredSentence(const std::vector<RunEvidence>& runs, storage::MeasuredUntil until) {
+  const MeasuredPart part = measuredPartOf(runs, until);
+  if (part == MeasuredPart::kUnknown) {
+    return "not known to be of storage: a kernel does not count it, or the calls moved no bytes";
+  }
   Moved calls;
   Moved device;
-  std::size_t of_memory = 0;
+  std::size_t of_it = 0;
   for (const RunEvidence& run : runs) {
-    if ((is_synced ? run.measured_with_sync : run.measured) != MeasuredPart::kMemory) continue;
-    ++of_memory;
+    if (measuredIn(run, until) != part) continue;
+    ++of_it;
     calls += run.calls;
-    device += is_synced ? run.device_with_sync : run.device;
+    device += until == storage::MeasuredUntil::kSync ? run.device_with_sync : run.device;
   }
-  if (of_memory == 0) return {};
   const auto bytes = [&](std::uint64_t sum) {
-    return base::humanBytes(static_cast<double>(sum) / static_cast<double>(of_memory));
+    return base::humanBytes(static_cast<double>(sum) / static_cast<double>(of_it));
   };
   return fmt::format(
-      "of memory in {} of {}: the calls wrote {} and read {}, and in the time {} reached the "
-      "storage "
+      "of {} in {} of {}: the calls wrote {} and read {}, and in the time {} reached the storage "
       "and {} came from it",
-      of_memory, base::counted(runs.size(), "run", "runs"), bytes(calls.written_bytes),
-      bytes(calls.read_bytes), bytes(device.written_bytes), bytes(device.read_bytes));
+      base::wordOf(storage::kMeasuredParts, part), of_it, base::counted(runs.size(), "run", "runs"),
+      bytes(calls.written_bytes), bytes(calls.read_bytes), bytes(device.written_bytes),
+      bytes(device.read_bytes));
+}
+
+EvidenceMedians mediansOf(const std::vector<RunEvidence>& runs) {
+  const auto median = [&](const auto& value) {
+    std::vector<double> values;
+    for (const RunEvidence& run : runs) values.push_back(static_cast<double>(value(run)));
+    return base::medianOf(std::move(values));
+  };
+  const auto moved = [&](Moved RunEvidence::*part) {
+    const auto bytes = [&](std::uint64_t Moved::*way) {
+      return static_cast<std::uint64_t>(
+          std::llround(median([&](const RunEvidence& run) { return run.*part.*way; })));
+    };
+    return Moved{.read_bytes = bytes(&Moved::read_bytes),
+                 .written_bytes = bytes(&Moved::written_bytes)};
+  };
+  return {.calls = moved(&RunEvidence::calls),
+          .device = moved(&RunEvidence::device),
+          .device_with_sync = moved(&RunEvidence::device_with_sync),
+          .busy = median([](const RunEvidence& run) { return run.busy; })};
+}
+
+namespace {
+
+void putMoved(base::JsonWriter& json, std::string_view name, const Moved& moved) {
+  json.object(name, [&] {
+    json.put("read_bytes", moved.read_bytes);
+    json.put("written_bytes", moved.written_bytes);
+  });
+}
+
+}  // namespace
+
+void putMedians(base::JsonWriter& json, const EvidenceMedians& medians) {
+  putMoved(json, "calls", medians.calls);
+  putMoved(json, "storage", medians.device);
+  putMoved(json, "storage_with_sync", medians.device_with_sync);
+  json.put("busy", medians.busy);
 }
 
 void putEvidence(base::JsonWriter& json, const RunEvidence& run) {
-  const auto put_moved = [&](std::string_view name, const Moved& moved) {
-    json.object(name, [&] {
-      json.put("read_bytes", moved.read_bytes);
-      json.put("written_bytes", moved.written_bytes);
-    });
-  };
   json.put("measured", base::wordOf(storage::kMeasuredParts, run.measured));
   json.put("measured_with_sync", base::wordOf(storage::kMeasuredParts, run.measured_with_sync));
-  put_moved("calls", run.calls);
-  put_moved("storage", run.device);
-  put_moved("storage_with_sync", run.device_with_sync);
+  putMoved(json, "calls", run.calls);
+  putMoved(json, "storage", run.device);
+  putMoved(json, "storage_with_sync", run.device_with_sync);
   json.put("busy", run.busy);
   json.put("dirty_bytes", run.dirty_bytes);
   json.put("capacity_bytes", run.capacity_bytes);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,17 +37,35 @@ struct RunEvidence {
   std::uint64_t free_end_bytes = 0;
   StorageCourse course;
   bool is_late = false;
-  double stretch_share = 0;
-  std::uint64_t differences = 0;  // results of calls that differ from the recording
+  // Nothing where the document does not say it.
+  std::optional<double> stretch_share;
+  std::optional<std::uint64_t> differences;  // results of calls that differ from the recording
+  std::set<std::string> hosts;
+  std::string mount;     // of the first target, on the first node: point, type and source
+  std::string platform;  // operating system, host and release; empty: not known
 };
 
 // Nothing where the document says nothing of storage. The document of several runs has their sums.
 base::Result<std::optional<RunEvidence>> readEvidence(const std::filesystem::path& path);
 
-// "of memory in 5 of 5 runs: ...", by the part of the time that decides; empty where no run is.
-std::string memorySentence(const std::vector<RunEvidence>& runs, storage::MeasuredUntil until);
+// What the times of the runs are of, by the part of the time that decides: memory where that of one
+// run is, unknown where those of all runs are.
+storage::MeasuredPart measuredPartOf(const std::vector<RunEvidence>& runs,
+                                     storage::MeasuredUntil until);
+// "of memory in 5 of 5 runs: ...". There is at least one run.
+std::string measuredSentence(const std::vector<RunEvidence>& runs, storage::MeasuredUntil until);
+
+struct EvidenceMedians {
+  storage::Moved calls;
+  storage::Moved device;
+  storage::Moved device_with_sync;
+  double busy = 0;
+};
+// There is at least one run.
+EvidenceMedians mediansOf(const std::vector<RunEvidence>& runs);
 
 // Members of an open object.
 void putEvidence(base::JsonWriter& json, const RunEvidence& run);
+void putMedians(base::JsonWriter& json, const EvidenceMedians& medians);
 
 }  // namespace omnio::procurement

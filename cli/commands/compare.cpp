@@ -13,11 +13,13 @@
 #include "cli/output.hpp"
 #include "cli/page_file.hpp"
 #include "cli/progress_line.hpp"
+#include "core/base/document_file.hpp"
 #include "core/base/printable.hpp"
 #include "core/model/phase_model.hpp"
 #include "ior_bridge/ior/plan_results.hpp"
 #include "procurement/candidate_results.hpp"
 #include "procurement/comparison.hpp"
+#include "procurement/form.hpp"
 
 namespace omnio::cli {
 namespace {
@@ -34,6 +36,7 @@ struct CompareOptions {
   bool json = false;
   bool csv = false;
   std::string page;
+  std::string form;
 };
 
 // The command that prints all phases of the comparison.
@@ -95,6 +98,11 @@ int runCompare(const CompareOptions& options) {
                                                         procurement::pageDataOf(comparison, about));
     if (!written) return fail(written.failure());
   }
+  if (!options.form.empty()) {
+    const auto written =
+        base::writeDocument(options.form, procurement::csvOf(procurement::formOf(comparison)));
+    if (!written) return fail(written.failure());
+  }
   if (options.json) return printJson(procurement::jsonOf(comparison));
   if (options.csv) return printAll(procurement::csvOf(comparison));
   return printAll(options.all
@@ -124,6 +132,10 @@ void addCompareCommand(base::Command program) {
   command.flag("--json", options->json, "Prints a JSON document instead of tables");
   command.flag("--csv", options->csv, "Prints comma-separated values instead of tables");
   command.option("--page", options->page, "Writes a page for the browser too").typeName("PAGE");
+  command
+      .option("--form", options->form,
+              "Writes the fields that rules of procurement ask for, as comma-separated values")
+      .typeName("FILE");
   command.callback([options] { return runCompare(*options); });
 }
 

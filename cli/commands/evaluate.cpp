@@ -32,6 +32,7 @@
 #include "procurement/candidate_results.hpp"
 #include "procurement/comparison.hpp"
 #include "procurement/evaluation_plan.hpp"
+#include "procurement/form.hpp"
 #include "procurement/replay_report.hpp"
 #include "replay/target/adopt.hpp"
 
@@ -300,6 +301,7 @@ struct Answer {
   std::string text;
   std::string json;
   std::string page_data;
+  std::string form;  // CSV
 };
 
 Answer answerOf(const EvaluateOptions& options, const EvaluationPlan& plan,
@@ -309,14 +311,14 @@ Answer answerOf(const EvaluateOptions& options, const EvaluationPlan& plan,
       .version = OMNIO_VERSION,
       .model = plan.recording.native(),
       .all_command = shellLine({"omnio", "evaluate", "-o", options.output, "--resume", "--json"}),
+      .notes = procurement::sharedMounts(plan),
       .projections = projections};
   Answer answer = {.text = fmt::format("{}\n\n{}", procurement::verdictOf(comparison),
                                        procurement::textOf(comparison, kPhasesShown)),
                    .json = procurement::jsonOf(comparison),
-                   .page_data = procurement::pageDataOf(comparison, about)};
-  for (const std::string& sentence : procurement::sharedMounts(plan)) {
-    answer.text += sentence + '\n';
-  }
+                   .page_data = procurement::pageDataOf(comparison, about),
+                   .form = procurement::csvOf(procurement::formOf(comparison))};
+  for (const std::string& sentence : about.notes) answer.text += sentence + '\n';
   return answer;
 }
 
@@ -326,6 +328,7 @@ base::Result<void> write(const fs::path& directory, const Answer& answer) {
   if (!paged) return paged.failure();
   auto written = base::writeDocument(directory / kAnswerName, answer.json);
   if (written) written = base::writeDocument(directory / "answer.txt", answer.text);
+  if (written) written = base::writeDocument(directory / "form.csv", answer.form);
   if (written) printNote(fmt::format("the page is {}", base::printable(page.native())));
   return written;
 }
