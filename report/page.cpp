@@ -30,6 +30,7 @@ OMNIO_ASSET(html, "page.html");
 OMNIO_ASSET(css, "page.css");
 OMNIO_ASSET(script, "page.js");
 OMNIO_ASSET(comparison, "comparison.js");
+OMNIO_ASSET(definitions, "definitions.json");
 OMNIO_ASSET(prediction, "prediction.js");
 OMNIO_ASSET(echarts, "vendor/echarts.js");
 
@@ -61,6 +62,11 @@ std::string pageOf(PageKind kind, std::string_view data) {
   std::string more;
   if (kind == PageKind::kPrediction) {
     more += asset(omnio_asset_prediction, omnio_asset_prediction_end);
+  }
+  if (kind == PageKind::kComparison) {
+    more += "globalThis.omnioDefinitions = ";
+    more += asset(omnio_asset_definitions, omnio_asset_definitions_end);
+    more += ";\n";
   }
   if (kind != PageKind::kReport) more += asset(omnio_asset_comparison, omnio_asset_comparison_end);
   // In the order in which the page has them.

@@ -8,7 +8,7 @@ globalThis.omnioPages = (means) => {
   const { categoryAxis, choices, clamp, count, counted, dataTable, dateText, duration } = means;
   const { barTip, bytes, element, empty, figure, fit, grid, keyFigure, largest, legend } = means;
   const { nameAxis, numberColumn, pathNode, percent, roundDuration, section, textColumn, theme } = means;
-  const { threeDigits, tipNode, valueAxis, widthOf } = means;
+  const { threeDigits, tipNode, twinTable, valueAxis, widthOf } = means;
 
   // ---------------------------------------------------------------- what both pages have
 
@@ -56,10 +56,10 @@ globalThis.omnioPages = (means) => {
   }
 
   // Sorted by the lower end.
-  function intervalColumn(key, rangeOf, show) {
+  function intervalColumn(key, rangeOf, show, percentage = 95) {
     return {
       key,
-      title: "95\u00a0%",
+      title: `${percentage}${NO_BREAK}%`,
       kind: "number",
       value: (row) => rangeOf(row)?.[0] ?? -1,
       show: (row) => (rangeOf(row) ? interval(rangeOf(row), show) : "-"),
@@ -234,9 +234,29 @@ globalThis.omnioPages = (means) => {
     colour: APPLICATION_COLOUR,
   });
 
+  // A candidate whose times are of the memory of the nodes has a mark beside its name.
+  const isOfMemory = (each) => each?.evidence_of_all?.measured === "memory";
+  const markedName = (each) => (isOfMemory(each) ? `${each.name} (memory)` : each.name);
+  const nameColumn = () => ({
+    ...textColumn("name", "Candidate"),
+    value: ({ name, each }) => each?.name ?? name,
+    show: ({ name, each }) =>
+      isOfMemory(each)
+        ? element("span", {}, each.name, " ", element("span", { class: "badge" }, "memory"))
+        : (each?.name ?? name),
+  });
+  // What the times are, and the level of the intervals of their ratios.
+  const timeName = ({ by }) => (by === "run times" ? "Run time" : "I/O time");
+  const TIMES = {
+    "run times": "From the begin of a run to the end of writing back what it left in memory",
+    "the sum over the phases": "The sum over the phases",
+    "runs of all phases together": "The I/O time of the slowest process",
+  };
+  const ratioPercentOf = ({ rounds }) => (rounds ? 99 : 95);
+
   function rankingSection(data) {
     const rows = data.ranking.map((each, at) => ({
-      name: each.name,
+      name: markedName(each),
       measure: each.io_s,
       colour: colourOf(at),
       each,
@@ -247,9 +267,9 @@ globalThis.omnioPages = (means) => {
       id: "io-time",
       twin: "table-ranking",
       rows,
-      what: "I/O times",
+      what: `${timeName(data)}s`,
       lines: ({ measure, each }) => [
-        ["I/O time", seconds(measure.middle)],
+        [timeName(data), seconds(measure.middle)],
         ["95 %", interval(measure.interval_95, seconds)],
         ["Runs", count(measure.runs)],
         ...(each ? [["Times of", originsText(each) || "-"]] : []),
@@ -258,10 +278,9 @@ globalThis.omnioPages = (means) => {
     const ratio = (each) => each.times_the_best;
     return section(
       "ranking",
-      "I/O time",
-      `${data.by === "the sum over the phases" ? "The sum over the phases" : "The I/O time of the slowest process"}: ` +
-        "the geometric mean of the runs, with its 95\u00a0% interval. A candidate is slower than the " +
-        "best where the whole interval of the ratio is above 1." +
+      timeName(data),
+      `${TIMES[data.by]}: the geometric mean of the runs, with its 95\u00a0% interval. A candidate is ` +
+        `slower than the best where the whole ${ratioPercentOf(data)}\u00a0% interval of the ratio is above 1.` +
         cutNote(measures),
       figure(chart, null),
       dataTable({
@@ -271,7 +290,7 @@ globalThis.omnioPages = (means) => {
         noun: ["row", "rows"],
         sortedBy: null,
         columns: [
-          textColumn("name", "Candidate"),
+          nameColumn(),
           {
             ...textColumn("origin", "Times of"),
             value: ({ each }) => (each ? originsText(each) : "application"),
@@ -283,7 +302,7 @@ globalThis.omnioPages = (means) => {
             show: ({ each }) => each?.target || "-",
           },
           maybeColumn("runs", "Runs", ({ measure }) => measure.runs, count),
-          maybeColumn("io_s", "I/O time", ({ measure }) => measure.middle, seconds),
+          maybeColumn("io_s", timeName(data), ({ measure }) => measure.middle, seconds),
           intervalColumn("interval", ({ measure }) => measure.interval_95, seconds),
           maybeColumn(
             "mib_s",
@@ -294,8 +313,10 @@ globalThis.omnioPages = (means) => {
           maybeColumn("ratio", "Times the best", ({ each }) => each && ratio(each).middle, times),
           intervalColumn(
             "ratio_interval",
-            ({ each }) => (each && each !== data.ranking[0] ? ratio(each).interval_95 : null),
+            ({ each }) =>
+              each && each !== data.ranking[0] ? ratio(each)[`interval_${ratioPercentOf(data)}`] : null,
             times,
+            ratioPercentOf(data),
           ),
         ],
       }),
@@ -346,10 +367,11 @@ globalThis.omnioPages = (means) => {
   function partsSection(data) {
     const rows = data.ranking
       .filter(({ parts }) => parts)
-      .map(({ name, parts }) => ({
-        name,
+      .map((each) => ({
+        name: markedName(each),
+        each,
         ...Object.fromEntries(
-          Object.entries(parts).map(([key, value]) => [key, value === null ? null : value * NS]),
+          Object.entries(each.parts).map(([key, value]) => [key, value === null ? null : value * NS]),
         ),
       }));
     const title = "Parts of the I/O time";
@@ -386,7 +408,7 @@ globalThis.omnioPages = (means) => {
         noun: ["candidate", "candidates"],
         sortedBy: null,
         columns: [
-          textColumn("name", "Candidate"),
+          nameColumn(),
           ...PARTS.map(([, key, name]) => numberColumn(key, name, duration)),
           numberColumn("waiting_s", "Waiting", duration),
           numberColumn("sum_s", "Sum", duration),
@@ -416,8 +438,8 @@ globalThis.omnioPages = (means) => {
       state.kind === "time_s" && phases.some(({ application_s: time }) => time !== null);
     const series = () => [
       ...ranking
-        .map(({ name }, at) => ({
-          name,
+        .map((each, at) => ({
+          name: markedName(each),
           colour: colourOf(at),
           of: (phase) => phase.candidates[at][state.kind],
         }))
@@ -601,11 +623,11 @@ globalThis.omnioPages = (means) => {
               calls === undefined ? bytes(moved) : counted(calls, "call"),
           },
           maybeColumn("application", "Application", (phase) => phase.application_s, seconds),
-          ...ranking.flatMap(({ name }, at) =>
+          ...ranking.flatMap((each, at) =>
             (hasBoth(at) ? PHASE_KINDS : PHASE_KINDS.slice(0, 1)).map(([key, kind]) =>
               maybeColumn(
                 `${key}-${at}`,
-                key === "time_s" ? name : `${name}: ${kind.toLowerCase()}`,
+                key === "time_s" ? markedName(each) : `${markedName(each)}: ${kind.toLowerCase()}`,
                 (phase) => phase.candidates[at][key]?.middle,
                 seconds,
               ),
@@ -631,7 +653,7 @@ globalThis.omnioPages = (means) => {
       );
     }
     const rows = withPeak.map(({ each }) => ({
-      name: each.name,
+      name: markedName(each),
       write: each.peak_share.write,
       read: each.peak_share.read,
       each,
@@ -671,7 +693,7 @@ globalThis.omnioPages = (means) => {
         noun: ["candidate", "candidates"],
         sortedBy: null,
         columns: [
-          textColumn("name", "Candidate"),
+          nameColumn(),
           maybeColumn("write", "Writes", share("write"), percent),
           maybeColumn("read", "Reads", share("read"), percent),
           maybeColumn("write_peak", "Peak of writes, MiB/s", ({ each }) => each.peak.write_mib_s, threeDigits),
@@ -713,8 +735,8 @@ globalThis.omnioPages = (means) => {
     );
   }
 
-  // Bars of each row side by side, by part: `parts` are [kind, key, name].
-  function sideBySideBars({ id, twin, rows, parts, what, show, axis = show }) {
+  // Bars of each row side by side, by part: `parts` are [kind, key, name]. `scale`: of the axis.
+  function sideBySideBars({ id, twin, rows, parts, what, show, axis = show, scale }) {
     const names = rows.map(({ name }) => name);
     const chart = {
       name: id,
@@ -733,7 +755,7 @@ globalThis.omnioPages = (means) => {
         return {
           grid: grid({ left, right: 76, top: 12, bottom: 28 }),
           tooltip: partsTip(names, rows, parts, show),
-          xAxis: valueAxis(axis, { splitNumber: 4 }),
+          xAxis: valueAxis(axis, { splitNumber: 4, ...scale }),
           yAxis: nameAxis(names, left),
           series: parts.map(([kind, key]) => ({
             type: "bar",
@@ -741,7 +763,7 @@ globalThis.omnioPages = (means) => {
             barCategoryGap: "30%",
             barMaxWidth: 16,
             itemStyle: { color: theme[kind] },
-            data: rows.map((row) => row[key]),
+            data: rows.map((row) => row[key] ?? 0), // with the label that says why
             label: {
               show: true,
               position: "right",
@@ -754,6 +776,377 @@ globalThis.omnioPages = (means) => {
       },
     };
     return chart;
+  }
+
+  const STORAGE_PARTS = [
+    [APPLICATION_COLOUR, "calls", "By the calls", "calls"],
+    ["data", "storage", "By the storage, in the time", "storage"],
+    ["sync", "storage_with_sync", "With the final sync", "with sync"],
+  ];
+  const WAYS = [
+    ["written_bytes", "Written"],
+    ["read_bytes", "Read"],
+  ];
+  const partsLegend = (parts) => legend(parts.map(([kind, , name]) => [kind, name]));
+  const isCounted = (each) => each.evidence_of_all.measured !== "unknown";
+  // Numbers of an axis that are round in bytes: 2 MiB, not 1.91 MiB.
+  function bytesScale(most) {
+    const interval = 2 ** Math.max(0, Math.floor(Math.log2(most / 3)));
+    return { interval, max: Math.ceil(most / interval) * interval };
+  }
+
+  function storageSection(data) {
+    const id = "storage";
+    const title = "What the storage did";
+    const list = data.ranking.filter((each) => each.evidence_of_all);
+    if (list.length === 0) {
+      return section(
+        id,
+        title,
+        "",
+        empty("No result says what the storage did: replays and runs of omnio-phase-run do."),
+      );
+    }
+    const bytesOf = (each, part, way) =>
+      part === "calls" || isCounted(each) ? each.evidence_of_all[part][way] : null;
+    const show = (value) => (value === null ? "not counted" : bytes(value));
+    const rows = list.flatMap((each) =>
+      WAYS.map(([way, name]) => ({
+        name: `${each.name}: ${name.toLowerCase()}`,
+        ...Object.fromEntries(STORAGE_PARTS.map(([, part]) => [part, bytesOf(each, part, way)])),
+      })).filter((row) => STORAGE_PARTS.some(([, part]) => row[part] > 0)),
+    );
+    const most = largest(rows.flatMap((row) => STORAGE_PARTS.map(([, part]) => row[part] ?? 0)));
+    const fullColumn = (when, run) =>
+      maybeColumn(
+        when,
+        `Full at the ${when}`,
+        ({ each }) => {
+          const { capacity_bytes: all, [`free_${when}_bytes`]: free } = each.evidence.at(run);
+          return all > 0 ? 1 - free / all : null;
+        },
+        percent,
+      );
+    return section(
+      id,
+      title,
+      "Bytes that the calls moved, beside those that reached the devices or servers, or came from " +
+        "them: up to the last call, and with the final sync. Medians of the runs. A time is of memory " +
+        "where less than half of the bytes of the calls crossed to the storage.",
+      element(
+        "ul",
+        { class: "sentences" },
+        ...list.map((each) =>
+          element("li", {}, `${each.name} is ${each.evidence_of_all.sentence}.`),
+        ),
+      ),
+      rows.length > 0
+        ? figure(
+            sideBySideBars({
+              id: "storage-bytes",
+              twin: "table-storage",
+              rows,
+              parts: STORAGE_PARTS,
+              what: "bytes of the calls and of the storage",
+              show,
+              axis: bytes,
+              scale: bytesScale(most),
+            }),
+            null,
+            element("div", { class: "controls" }, partsLegend(STORAGE_PARTS)),
+          )
+        : empty("The calls moved no bytes."),
+      dataTable({
+        id: "table-storage",
+        label: title,
+        rows: list.map((each) => ({ name: each.name, each })),
+        noun: ["candidate", "candidates"],
+        sortedBy: null,
+        columns: [
+          nameColumn(),
+          ...WAYS.flatMap(([way, name]) =>
+            STORAGE_PARTS.map(([, part, , column]) => ({
+              ...maybeColumn(
+                `${part}_${way}`,
+                `${name}: ${column}`,
+                ({ each }) => bytesOf(each, part, way),
+                bytes,
+              ),
+              show: ({ each }) => show(bytesOf(each, part, way)),
+            })),
+          ),
+          maybeColumn(
+            "busy",
+            "Busiest device",
+            ({ each }) => (isCounted(each) ? each.evidence_of_all.busy : null),
+            percent,
+          ),
+          fullColumn("begin", 0),
+          fullColumn("end", -1),
+        ],
+      }),
+      coursePart(data),
+    );
+  }
+
+  // The bandwidth of the storage over time, of one run of each candidate.
+  function coursePart({ ranking }) {
+    const lines = ranking.flatMap((each, at) => {
+      if (!each.evidence_of_all || !isCounted(each)) return [];
+      const { course } = each.evidence[each.evidence_of_all.course_run];
+      return [{ name: markedName(each), colour: colourOf(at), ...course, partNs: course.part_s * NS }];
+    });
+    const ways = WAYS.filter(([way]) => lines.some((line) => largest(line[way]) > 0));
+    const heading = element("h3", {}, "Bandwidth of the storage over time");
+    if (ways.length === 0) {
+      const why = lines.length === 0 ? "No kernel counts it." : "Nothing reached it or came from it.";
+      return element("div", { class: "part" }, heading, empty(why));
+    }
+    const state = { way: ways[0][0] };
+    const end = largest(lines.map((line) => line.partNs * line.written_bytes.length));
+    const rateOf = (line, part, way = state.way) => line[way][part] / line.part_s;
+    const rateText = (perSecond) => rate(perSecond / 2 ** 20);
+    const chart = {
+      name: "storage-course",
+      height: () => 220,
+      label: () =>
+        `Line chart of the bandwidth of the storage over the run, ` +
+        `${state.way === "read_bytes" ? "read" : "written"}: ${lines
+          .map((line) => `${line.name} at most ${rateText(largest(line[state.way]) / line.part_s)}`)
+          .join(", ")}.`,
+      option: () => ({
+        grid: grid({ left: 92, right: 28, top: 12, bottom: 28 }),
+        tooltip: barTip(({ axisValue }) =>
+          tipNode(
+            roundDuration(axisValue),
+            lines.map((line) => {
+              const part = Math.floor(axisValue / line.partNs);
+              const isOver = part >= line[state.way].length;
+              return [line.name, isOver ? "ended" : rateText(rateOf(line, part)), line.colour];
+            }),
+          ),
+        ),
+        xAxis: valueAxis((ns) => (ns > end * 0.999 ? "" : roundDuration(ns)), {
+          max: end,
+          axisLine: { show: true, lineStyle: { color: theme.line } },
+        }),
+        yAxis: valueAxis(
+          (value) => (value === 0 ? "0" : `${value.toLocaleString("en-US")}${NO_BREAK}MiB/s`),
+          { splitNumber: 4 },
+        ),
+        series: lines.map((line) => ({
+          type: "line",
+          step: "end",
+          symbol: "none",
+          silent: true,
+          lineStyle: { width: 2, color: theme[line.colour] },
+          // The bandwidth of a part holds until the next one; the last point ends the last part.
+          data: [...line[state.way], line[state.way].at(-1)].map((moved, part) => [
+            part * line.partNs,
+            moved / line.part_s / 2 ** 20,
+          ]),
+        })),
+      }),
+    };
+    const twin = () =>
+      twinTable(
+        "Bandwidth of the storage over time",
+        [
+          textColumn("name", "Candidate"),
+          numberColumn("from", "From", duration),
+          numberColumn("to", "To", duration),
+          ...WAYS.map(([way, name]) => numberColumn(way, name, rateText)),
+        ],
+        lines.flatMap((line) =>
+          line.written_bytes.map((_, part) => ({
+            name: line.name,
+            from: part * line.partNs,
+            to: (part + 1) * line.partNs,
+            ...Object.fromEntries(WAYS.map(([way]) => [way, rateOf(line, part, way)])),
+          })),
+        ),
+      );
+    const pick = choices("Bytes", ways, state.way, (way) => {
+      state.way = way;
+      fit(chart);
+    });
+    return element(
+      "div",
+      { class: "part" },
+      heading,
+      element("p", { class: "lead" }, "Of each candidate the run with the median time."),
+      figure(
+        chart,
+        twin,
+        element(
+          "div",
+          { class: "controls" },
+          ways.length > 1 ? pick : "",
+          legend(lines.map(({ colour, name }) => [colour, name])),
+        ),
+      ),
+    );
+  }
+
+  const SPREAD_LIMIT = 0.05; // what rules of procurement allow (procurement/form.cpp)
+
+  // How far the runs are from the median of their candidate, so that candidates that are far apart
+  // have one scale.
+  function runsSection({ ranking, rounds }) {
+    const id = "runs";
+    const title = rounds ? "Runs by round" : "Runs";
+    const one = rounds ? "Round" : "Run";
+    const most = largest(ranking.map(({ times_s: list }) => list.length));
+    if (most < 2) {
+      return section(id, title, "", empty("One run of each candidate: none to set it beside."));
+    }
+    const rows = Array.from({ length: most }, (_, at) => ({ name: `${one} ${at + 1}`, at }));
+    const far = (each, at) => each.times_s[at] / each.median_s - 1;
+    const end = Math.max(0.06, 1.1 * largest(ranking.map(({ spread }) => spread ?? 0)));
+    const farText = (part) => `${part > 0 ? "+" : ""}${(100 * part).toFixed(1)}${NO_BREAK}%`;
+    const chart = {
+      name: "runs-by-round",
+      twin: "table-runs",
+      height: () => 220,
+      label: () =>
+        `Line chart of the distance of each run from the median of its candidate: ${ranking
+          .map((each) => `${each.name} at most ${percent(each.spread ?? 0)}`)
+          .join(", ")}.`,
+      option: () => ({
+        grid: grid({ left: 64, right: 28, top: 12, bottom: 28 }),
+        tooltip: barTip(({ dataIndex: at }) =>
+          tipNode(
+            rows[at].name,
+            ranking.flatMap((each, index) =>
+              at < each.times_s.length
+                ? [[each.name, `${seconds(each.times_s[at])} (${farText(far(each, at))})`, colourOf(index)]]
+                : [],
+            ),
+          ),
+        ),
+        xAxis: categoryAxis(
+          rows.map(({ name }) => name),
+          { color: theme.quiet, hideOverlap: true },
+          { axisLine: { onZero: false, lineStyle: { color: theme.line } } },
+        ),
+        yAxis: valueAxis(
+          (part) =>
+            Math.abs(part) > end * 0.999 ? "" : `${part > 0 ? "+" : ""}${Number((100 * part).toFixed(1))}${NO_BREAK}%`,
+          { min: -end, max: end, splitNumber: 4, interval: end < 0.2 ? SPREAD_LIMIT : undefined },
+        ),
+        series: [
+          ...[-SPREAD_LIMIT, SPREAD_LIMIT].map((limit) => ({
+            type: "line",
+            symbol: "none",
+            silent: true,
+            lineStyle: { width: 1, type: "dashed", color: theme.quiet },
+            data: rows.map(() => limit),
+          })),
+          ...ranking.map((each, index) => ({
+            type: "line",
+            symbol: "circle",
+            symbolSize: 7,
+            lineStyle: { width: 1, color: theme[colourOf(index)] },
+            itemStyle: { color: theme[colourOf(index)] },
+            data: each.times_s.map((_, at) => far(each, at)),
+          })),
+        ],
+      }),
+    };
+    return section(
+      id,
+      title,
+      "How far each run is from the median of its candidate: so drift and a slow first run are seen. " +
+        "Dashed: 5\u00a0% to either side, which rules of procurement allow.",
+      figure(
+        chart,
+        null,
+        element(
+          "div",
+          { class: "controls" },
+          legend(ranking.map((each, index) => [colourOf(index), markedName(each)])),
+        ),
+      ),
+      dataTable({
+        id: "table-runs",
+        label: title,
+        rows,
+        noun: [one.toLowerCase(), `${one.toLowerCase()}s`],
+        sortedBy: null,
+        columns: [
+          textColumn("name", one),
+          ...ranking.map((each, index) =>
+            maybeColumn(`time-${index}`, markedName(each), ({ at }) => each.times_s[at], seconds),
+          ),
+        ],
+      }),
+    );
+  }
+
+  function formSection({ form, ranking }) {
+    return section(
+      "form",
+      "Form",
+      [
+        "The fields that rules of procurement ask for. What is not known is empty. As CSV: ",
+        element("code", {}, "form.csv"),
+        " of an evaluation, or ",
+        element("code", {}, "omnio compare --form FILE"),
+        ".",
+      ],
+      dataTable({
+        id: "table-form",
+        label: "Form",
+        rows: form.slice(1), // the first has the names of the candidates
+        noun: ["field", "fields"],
+        sortedBy: null,
+        columns: [
+          textColumn("field", "Field", "formula"),
+          ...ranking.map((each, index) => ({
+            key: `candidate-${index}`,
+            title: markedName(each),
+            kind: "path",
+            value: ({ cells }) => cells[index],
+            show: ({ cells }) => cells[index],
+          })),
+        ],
+      }),
+    );
+  }
+
+  // definitions.json, whose words are those of docs/definitions.md.
+  function definitionsSection() {
+    return section(
+      "definitions",
+      "Definitions",
+      [
+        "How the numbers of this page are made, and cases that people argue about. More of them: ",
+        element("code", {}, "docs/definitions.md"),
+        ".",
+      ],
+      element(
+        "details",
+        {},
+        element("summary", {}, "Show all"),
+        element(
+          "dl",
+          { class: "definitions" },
+          ...globalThis.omnioDefinitions.flatMap(({ term, formulas, cases }) => [
+            element("dt", {}, sentence(term, []).slice(0, -1)),
+            ...formulas.map((formula) => element("dd", {}, element("code", {}, formula))),
+            element(
+              "dd",
+              {},
+              element(
+                "ul",
+                { class: "sentences" },
+                ...cases.map(([question, answer]) => element("li", {}, `${question}: ${answer}`)),
+              ),
+            ),
+          ]),
+        ),
+      ),
+    );
   }
 
   function comparisonPage(data) {
@@ -774,10 +1167,10 @@ globalThis.omnioPages = (means) => {
       names: data.ranking.map(({ name }) => name),
       verdict: data.verdict,
       warnings: data.warnings,
-      notes: data.notes,
+      notes: [...data.notes_beside, ...data.notes],
       figures: [
         keyFigure(
-          `I/O time of ${best.name}, the shortest`,
+          `${timeName(data)} of ${best.name}, the shortest`,
           seconds(best.io_s.middle),
           best.io_s.interval_95
             ? `95\u00a0%: ${interval(best.io_s.interval_95, seconds)}`
@@ -790,7 +1183,7 @@ globalThis.omnioPages = (means) => {
             ]
           : [keyFigure("Weight", counted(data.weight_operations ?? 0, "call"), "of metadata")]),
         keyFigure("Candidates", count(data.ranking.length), ""),
-        keyFigure("Runs of each", fewest === most ? count(fewest) : `${fewest} to ${most}`, ""),
+        keyFigure(data.rounds ? "Rounds" : "Runs of each", fewest === most ? count(fewest) : `${fewest} to ${most}`, ""),
         keyFigure("Phases", count(phases), ""),
         ...(data.application_s === null
           ? []
@@ -799,9 +1192,13 @@ globalThis.omnioPages = (means) => {
     });
     return [
       rankingSection(data),
+      storageSection(data),
+      runsSection(data),
       partsSection(data),
       phasesOfCandidates(data),
       peakSection(data),
+      formSection(data),
+      definitionsSection(),
       commandsOf([["All phases, as text", data.all_command]]),
     ];
   }

@@ -1,12 +1,17 @@
-"""omnio compare --page and omnio diff --page: the data of the page against the document that --json
-prints, and the page itself in Chromium (tests/page/check_page.mjs), where node, npm and chromium are.
+"""omnio compare --page, omnio evaluate and omnio diff --page: the data of the page against the document
+that --json prints, the form beside it, and the page itself in Chromium (tests/page/check_page.mjs), where node, npm and chromium are.
 
   comparison_page.py FOLDER-OF-CHECK_PAGE"""
 
+import contextlib
+import csv
 import json
 import os
+import shutil
 import signal
+import statistics
 import sys
+import tempfile
 
 from omnio_testing import (Checks, WorkDirectory, emptied, mpirun, omnio, program, run, skipTest,
                            trace)
@@ -61,6 +66,12 @@ def checkPage(checks, work, browser, name, words):
     document = json.loads(done(checks, [omnio(), *words, "--json"]).out)
     data = dataOf(checks, page)
     checks.that(document["verdict"] in text, f"{name}: {document['verdict']}: {text}")
+    checkData(checks, name, data, document)
+    browser.check(checks, page, {})
+    return data
+
+
+def checkData(checks, name, data, document):
     for key in document.keys() - {"format", "version"}:
         # Both are of one order, but for phases and lines that differ as much.
         has_lines = key in ("classes", "calls", "files", "ranks", "phases")
@@ -69,9 +80,73 @@ def checkPage(checks, work, browser, name, words):
         checks.equal(said, wanted, f"{name}: {key}")
     for key in [key for key in data if key.endswith("_left_out")]:
         checks.equal(data[key], 0, f"{name}: {key}")
-    checks.that("--all" in data["all_command"], f"{name}: {data['all_command']}")
+    wanted = "--resume" if document.get("rounds") else "--all"
+    checks.that(wanted in data["all_command"], f"{name}: {data['all_command']}")
+
+
+def checkForm(checks, path, data):
+    """The form as CSV is that of the page. Returns its fields, each with a cell by candidate."""
+    with open(path, encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file))
+    checks.equal(rows, [[row["field"], *row["cells"]] for row in data["form"]], "form")
+    names = [each["name"] for each in data["ranking"]]
+    checks.equal(rows[0], ["Candidate", *names], "candidates of the form")
+    return {field: dict(zip(names, cells, strict=True)) for field, *cells in rows}
+
+
+# Buffered: what it reads comes from memory.
+PROGRAM = """
+import os, sys
+fd = os.open(os.path.join(sys.argv[1], "file"), os.O_CREAT | os.O_RDWR, 0o644)
+for block in range(32):
+    os.pwrite(fd, bytes(65536), block * 65536)
+for block in range(32):
+    os.pread(fd, 65536, block * 65536)
+os.close(fd)
+"""
+
+
+def checkEvaluation(checks, work, browser):
+    """A candidate in memory, which has its mark, and two directories of one file system."""
+    to, data = os.path.join(work, "small.trace"), emptied(os.path.join(work, "small.data"))
+    checks.equal(trace(to, [sys.executable, "-c", PROGRAM, data],
+                       options=["--exclude", "/*", "--include", f"{data}/*"]).status, 0, "recorded")
+    on = {name: emptied(os.path.join(work, name)) for name in ("one", "other")}
+    output = os.path.join(work, "purchase")
+    with contextlib.ExitStack() as left:
+        on["memory"] = tempfile.mkdtemp(prefix="omnio-", dir="/dev/shm")
+        left.callback(shutil.rmtree, on["memory"], ignore_errors=True)
+        done(checks, [omnio(), "evaluate", to, "-o", output, "--rounds", "3", "--at-most", "3",
+                      *(word for name, path in on.items() for word in ("--on", f"{name}={path}"))])
+    with open(os.path.join(output, "comparison.json"), encoding="utf-8") as file:
+        document = json.load(file)
+    page = os.path.join(output, "evaluation.html")
+    data = dataOf(checks, page)
+    checkData(checks, "evaluation", data, document)
+    checks.equal(len(data["notes_beside"]), 1, f"on one mount: {data['notes_beside']}")
+    fields = checkForm(checks, os.path.join(output, "form.csv"), data)
+    for each in data["ranking"]:
+        name, of_all = each["name"], each["evidence_of_all"]
+        for key in ("calls", "storage", "storage_with_sync"):
+            for way in ("read_bytes", "written_bytes"):
+                checks.equal(of_all[key][way], statistics.median(run[key][way] for run in each["evidence"]),
+                             f"{name}: median of {key}, {way}")
+        checks.that(of_all["course_run"] in range(3), f"{name}: {of_all['course_run']}")
+        checks.equal(each["times_s"][of_all["course_run"]], each["median_s"], f"{name}: its course")
+        checks.equal(each["median_s"], statistics.median(each["times_s"]), f"{name}: median")
+        spread = max(abs(time / each["median_s"] - 1) for time in each["times_s"])
+        checks.that(abs(each["spread"] - spread) < 1e-9, f"{name}: spread {each['spread']}, not {spread}")
+        checks.equal(fields["Measured: storage or memory"][name], of_all["measured"], f"{name}: measured")
+        checks.equal(fields["Rounds"][name], "3", f"{name}: rounds")
+        checks.equal(fields["Bytes read and written"][name], str(4 << 20), f"{name}: bytes")
+        checks.equal(fields["Results of calls that differ"][name], "0", f"{name}: differences")
+        checks.equal(fields["Explanation of projections"][name], "", f"{name}: nothing is projected")
+        checks.equal(float(fields["I/O time, s"][name]), float(f"{each['io_s']['middle']:.6g}"), "I/O time")
+        checks.equal(fields["Spread within 5 %"][name], "yes" if spread <= 0.05 else "no", f"{name}: {spread}")
+    measured = {each["name"]: each["evidence_of_all"] for each in data["ranking"]}
+    checks.equal(measured["memory"]["measured"], "memory", "a file system in memory")
+    checks.that(f"memory is {measured['memory']['sentence']}" in data["warnings"], f"{data['warnings']}")
     browser.check(checks, page, {})
-    return data
 
 
 def checkNames(checks, work, browser):
@@ -99,8 +174,14 @@ def main():
         to, model, replayed = recorded(checks, work)
         candidates = results(checks, work, model)
         with checks.case("runs"):
+            form = os.path.join(work, "form.csv")
             data = checkPage(checks, work, browser, "runs",
-                             ["compare", model, *candidates, "--peak", "flash=3000,2000"])
+                             ["compare", model, *candidates, "--peak", "flash=3000,2000", "--form", form])
+            fields = checkForm(checks, form, data)
+            checks.that(fields["Share of the peak, writes, %"]["flash"], f"a share: {fields}")
+            checks.equal(fields["Share of the peak, writes, %"]["a <script>"], "", "no peak")
+            checks.equal(fields["Processes of the recording"]["flash"], str(RANKS), "processes")
+            checks.that(fields["Platform"]["flash"].startswith("Linux "), f"{fields['Platform']}")
             checks.equal([each["origins"] for each in data["ranking"]], [["phase run"]] * 2, "origins")
             checks.that(data["application_s"] > 0, "the application's time")
             checks.that(all("write_s" in each or "read_s" in each for phase in data["phases"]
@@ -129,8 +210,11 @@ def main():
             phases = [phase["name"].rpartition(" ")[0] for phase in data["phases"]]
             checks.equal(phases, ["phase 1: metadata"], "phases")
         with checks.case("a page that cannot be written"):
-            result = run([omnio(), "compare", model, *candidates, "--page", "/dev/full"])
-            checks.equal(result.status, 1, f"/dev/full: {result}")
+            for option in ("--page", "--form"):
+                result = run([omnio(), "compare", model, *candidates, option, "/dev/full"])
+                checks.equal(result.status, 1, f"/dev/full: {result}")
+        with checks.case("an evaluation"):
+            checkEvaluation(checks, work, browser)
     return checks.finish()
 
 

@@ -23,7 +23,7 @@ const SIZES = [
 ];
 const FEWEST_SECTIONS = {
   "omnio-report": 7,
-  "omnio-comparison-page": 5,
+  "omnio-comparison-page": 9,
   "omnio-difference-page": 7,
   "omnio-prediction": 11,
 };
@@ -181,6 +181,24 @@ async function checkTwins(page) {
     );
     await details.locator("summary").click();
   }
+}
+
+// A candidate whose figure is of memory has a mark beside its name, and no other one has it.
+async function checkMarks(page) {
+  const { names, wanted } = await page.evaluate(() => {
+    const { ranking = [] } = JSON.parse(document.getElementById("data").textContent);
+    const rows = [...document.querySelectorAll("#table-ranking tbody th")];
+    return {
+      names: rows.filter((row) => row.querySelector(".badge")).map(({ dataset }) => dataset.value),
+      wanted: ranking
+        .filter(({ evidence_of_all: all }) => all?.measured === "memory")
+        .map(({ name }) => name),
+    };
+  });
+  check(
+    names.join() === wanted.join(),
+    `marked as of memory: ${names.join() || "none"} in place of ${wanted.join() || "none"}`,
+  );
 }
 
 function readTable(page, id) {
@@ -582,6 +600,7 @@ async function checkUse(browser, path, expect) {
   await checkMouse(page);
   await checkChoices(page);
   await checkTwins(page);
+  await checkMarks(page);
   const ids = await checkTables(page);
   if (expect) await checkSums(page, expect, ids);
   await checkScripts(page);
