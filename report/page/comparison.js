@@ -899,7 +899,10 @@ globalThis.omnioPages = (means) => {
     const ways = WAYS.filter(([way]) => lines.some((line) => largest(line[way]) > 0));
     const heading = element("h3", {}, "Bandwidth of the storage over time");
     if (ways.length === 0) {
-      const why = lines.length === 0 ? "No kernel counts it." : "Nothing reached it or came from it.";
+      const why =
+        lines.length === 0
+          ? "No kernel counts it."
+          : "Nothing reached it or came from it before the final sync.";
       return element("div", { class: "part" }, heading, empty(why));
     }
     const state = { way: ways[0][0] };
@@ -1178,7 +1181,7 @@ globalThis.omnioPages = (means) => {
         ),
         ...(data.weight_bytes > 0
           ? [
-              keyFigure("Bandwidth", rate(best.bandwidth_mib_s), best.name),
+              keyFigure("Bandwidth", rate(best.bandwidth_mib_s), `${best.name}, over the ${timeName(data)[0].toLowerCase() + timeName(data).slice(1)}`),
               keyFigure("Weight", bytes(data.weight_bytes), "read and written"),
             ]
           : [keyFigure("Weight", counted(data.weight_operations ?? 0, "call"), "of metadata")]),
