@@ -1005,7 +1005,8 @@ globalThis.omnioPages = (means) => {
     }
     const rows = Array.from({ length: most }, (_, at) => ({ name: `${one} ${at + 1}`, at }));
     const far = (each, at) => each.times_s[at] / each.median_s - 1;
-    const end = Math.max(0.06, 1.1 * largest(ranking.map(({ spread }) => spread ?? 0)));
+    const farthest = 1.1 * largest(ranking.map(({ spread }) => spread ?? 0));
+    const step = [SPREAD_LIMIT, 0.1, 0.2, 0.5, 1, 2, 5].find((part) => 2 * part >= farthest) ?? farthest / 2;
     const farText = (part) => `${part > 0 ? "+" : ""}${(100 * part).toFixed(1)}${NO_BREAK}%`;
     const chart = {
       name: "runs-by-round",
@@ -1033,9 +1034,8 @@ globalThis.omnioPages = (means) => {
           { axisLine: { onZero: false, lineStyle: { color: theme.line } } },
         ),
         yAxis: valueAxis(
-          (part) =>
-            Math.abs(part) > end * 0.999 ? "" : `${part > 0 ? "+" : ""}${Number((100 * part).toFixed(1))}${NO_BREAK}%`,
-          { min: -end, max: end, splitNumber: 4, interval: end < 0.2 ? SPREAD_LIMIT : undefined },
+          (part) => `${part > 0 ? "+" : ""}${Math.round(100 * part)}${NO_BREAK}%`,
+          { min: -2 * step, max: 2 * step, interval: step },
         ),
         series: [
           ...[-SPREAD_LIMIT, SPREAD_LIMIT].map((limit) => ({
@@ -1181,7 +1181,7 @@ globalThis.omnioPages = (means) => {
         ),
         ...(data.weight_bytes > 0
           ? [
-              keyFigure("Bandwidth", rate(best.bandwidth_mib_s), `${best.name}, over the ${timeName(data)[0].toLowerCase() + timeName(data).slice(1)}`),
+              keyFigure("Bandwidth", rate(best.bandwidth_mib_s), data.by === "run times" ? `${best.name}, over the run time` : best.name),
               keyFigure("Weight", bytes(data.weight_bytes), "read and written"),
             ]
           : [keyFigure("Weight", counted(data.weight_operations ?? 0, "call"), "of metadata")]),
