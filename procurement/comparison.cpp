@@ -331,6 +331,7 @@ std::vector<std::string> warningsOf(const Comparison& comparison) {
 
 std::vector<std::string> notesOf(const Comparison& comparison) {
   std::vector<std::string> notes;
+  if (!comparison.projection.empty()) notes.push_back(comparison.projection);
   if (comparison.rounds && comparison.ranking.size() > 1) {
     notes.push_back(fmt::format(
         "{} rounds of a run on each candidate, up to {} while there is not a winner; among "

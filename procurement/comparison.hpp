@@ -112,8 +112,10 @@ struct ComparedCandidate {
 struct Comparison {
   std::string source;  // the model's
   bool source_whole = true;
-  int processes = 0;             // of the application
-  std::uint64_t calls = 0;       // of its phases: requests and metadata calls
+  int processes = 0;        // of the application
+  std::uint64_t calls = 0;  // of its phases: requests and metadata calls
+  // Why the times are not those of calls that an application did; empty: they are.
+  std::string projection;
   std::optional<Rounds> rounds;  // nothing: the n-th runs of candidates have nothing in common
   std::uint64_t weight_bytes = 0;
   std::uint64_t weight_operations = 0;  // calls of metadata phases

@@ -92,6 +92,7 @@ base::Result<void> writePlan(const fs::path& evaluation, const EvaluationPlan& p
         json.put("peaks", plan.peaks);
         json.put("ranks", plan.ranks);
         json.put("scale_words", plan.scale_words);
+        json.put("projected_from", plan.projected_from);
         json.list("candidates", plan.candidates, [&](const PlannedCandidate& candidate) {
           json.object([&] {
             json.put("name", candidate.name);
@@ -128,6 +129,8 @@ base::Result<EvaluationPlan> readPlan(const fs::path& evaluation) {
     plan.peaks = document.texts("peaks");
     plan.ranks = document.integers<int>("ranks", {.least = 1, .most = 10000000});
     plan.scale_words = document.texts("scale_words");
+    plan.projected_from =
+        static_cast<int>(document.integer("projected_from", {.least = 0, .most = 10000000}));
     for (const base::JsonNode& item : document.list("candidates")) {
       base::JsonObject candidate(in, item);
       plan.candidates.push_back({.name = candidate.text("name"),

@@ -64,6 +64,7 @@ struct EvaluationPlan {
   // Numbers of ranks to project the recording to, and the words of `omnio preprocess` for that.
   std::vector<int> ranks;
   std::vector<std::string> scale_words;
+  int projected_from = 0;  // the recorded number of ranks, of a schedule that was scaled; else 0
 
   // Indices of the candidates that are run here.
   std::vector<std::size_t> here() const;

@@ -173,7 +173,7 @@ std::vector<FormRow> formOf(const Comparison& comparison) {
   add("Measured: storage or memory", [&](Each each) { return measuredOf(each, until); });
   add("Late runs", lateOf);
   add("Results of calls that differ", differencesOf);
-  add("Explanation of projections", same({}));  // these runs are measured
+  add("Explanation of projections", same(comparison.projection));
   return form;
 }
 

@@ -67,6 +67,7 @@ struct EvaluateOptions {
   std::string other_trace;
   std::string scaling;
   std::string assume;
+  int projected_from = 0;
   bool resume = false;
   bool dry_run = false;
   bool json = false;
@@ -224,6 +225,7 @@ base::Result<EvaluationPlan> planOf(const EvaluateOptions& options) {
   plan.launcher = options.launcher;
   plan.launcher_options = options.launcher_options;
   plan.words = options.run_options;
+  plan.projected_from = options.projected_from;
   if (auto taken = takeRanks(options, plan); !taken) return taken.failure();
   base::Result<std::vector<PlannedCandidate>> candidates = candidatesOf(options.candidates);
   if (!candidates) return candidates.failure();
@@ -486,6 +488,11 @@ void addEvaluateCommand(base::Command program) {
       .option("--and", options->other_trace,
               "With --ranks: a trace of the same program at another number of ranks")
       .typeName("TRACE");
+  command
+      .option("--projected-from", options->projected_from,
+              "The schedule was scaled from so many recorded ranks")
+      .between(1, 10000000)
+      .hidden();
   command.option("--scaling", options->scaling, "With --ranks: as of omnio preprocess")
       .oneOf({"weak", "strong"});
   command.option("--assume", options->assume, "With --ranks: as of omnio preprocess")

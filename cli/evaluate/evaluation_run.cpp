@@ -384,7 +384,16 @@ base::Result<procurement::Comparison> EvaluationRun::compared() const {
   for (const std::string& peak : plan_.peaks) {
     if (const auto taken = procurement::takePeak(peak, candidates); !taken) return taken.failure();
   }
-  return procurement::compare(*phases, std::move(candidates), plan_.rounds);
+  procurement::Comparison comparison =
+      procurement::compare(*phases, std::move(candidates), plan_.rounds);
+  if (plan_.projected_from > 0) {
+    comparison.projection = fmt::format(
+        "a projection: the schedule was scaled from {} by omnio preprocess --ranks, and its "
+        "error band stands in projections.json of the evaluation of the recording",
+        base::counted(static_cast<std::uint64_t>(plan_.projected_from), "recorded rank",
+                      "recorded ranks"));
+  }
+  return comparison;
 }
 
 base::Result<void> EvaluationRun::scaleTo(int ranks) {
@@ -398,7 +407,7 @@ base::Result<void> EvaluationRun::scaleTo(int ranks) {
   return command(words, schedule.native() + ".txt");
 }
 
-base::Result<procurement::BriefAnswer> EvaluationRun::answerAt(int ranks) {
+base::Result<procurement::BriefAnswer> EvaluationRun::answerAt(int ranks, int recorded) {
   const fs::path evaluation = directory_ / fmt::format("ranks-{}", ranks);
   const fs::path schedule = directory_ / fmt::format("ranks-{}.json", ranks);
   const fs::path answer = evaluation / kAnswerName;
@@ -413,7 +422,8 @@ base::Result<procurement::BriefAnswer> EvaluationRun::answerAt(int ranks) {
     words.insert(words.end(), {schedule, "--timing", plan_.timing, "--criterion",
                                std::string(base::wordOf(procurement::kCriteria, plan_.criterion)),
                                "--rounds", std::to_string(plan_.rounds.least), "--at-most",
-                               std::to_string(plan_.rounds.most), "--no-traces"});
+                               std::to_string(plan_.rounds.most), "--no-traces", "--projected-from",
+                               std::to_string(recorded)});
     for (const std::size_t i : plan_.here()) {
       words.insert(words.end(), {"--on", fmt::format("{}={}", plan_.candidates[i].name,
                                                      plan_.candidates[i].directory.native())});
@@ -436,11 +446,11 @@ base::Result<procurement::Projections> EvaluationRun::project() {
   if (!phases) return phases.failure();
   procurement::Projections projections;
   projections.recorded_ranks = static_cast<int>(phases->processes);
-  const auto itself = answerAt(projections.recorded_ranks);
+  const auto itself = answerAt(projections.recorded_ranks, projections.recorded_ranks);
   if (!itself) return itself.failure();
   projections.error_band = procurement::errorBandOf(*recorded, *itself);
   for (const int ranks : plan_.ranks) {
-    auto answer = answerAt(ranks);
+    auto answer = answerAt(ranks, projections.recorded_ranks);
     if (!answer) return answer.failure();
     projections.all.push_back({.ranks = ranks, .answer = std::move(*answer)});
   }

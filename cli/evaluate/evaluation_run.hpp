@@ -60,7 +60,7 @@ class EvaluationRun {
   base::Result<void> command(const std::vector<std::string>& words,
                              const std::filesystem::path& printed, bool shows_errors = false);
   base::Result<void> scaleTo(int ranks);
-  base::Result<procurement::BriefAnswer> answerAt(int ranks);
+  base::Result<procurement::BriefAnswer> answerAt(int ranks, int recorded);
   std::vector<std::string> replayWords(const procurement::PlannedCandidate& candidate) const;
   base::Result<void> runOnce(std::size_t round, const procurement::PlannedCandidate& candidate);
   // "round 3 of 5 to 20: flash, I/O time 6.09 s; 3 min to 12 min left", after that run.

@@ -1086,6 +1086,35 @@ globalThis.omnioPages = (means) => {
     );
   }
 
+  // Evaluations at other numbers of ranks (omnio evaluate --ranks).
+  function projectionsSection({ projections }) {
+    const percent = (100 * projections.error_band).toFixed(1);
+    return section(
+      "projections",
+      "Other numbers of ranks",
+      `Projections of ${counted(projections.recorded_ranks, "recorded rank")}: no application did these calls. ` +
+        `Error band ${percent} %: by so much the recording differs from itself, scaled to its own number of ranks.`,
+      dataTable({
+        id: "table-projections",
+        label: "Other numbers of ranks",
+        rows: projections.projections,
+        noun: ["number of ranks", "numbers of ranks"],
+        sortedBy: null,
+        columns: [
+          { key: "ranks", title: "Ranks", value: ({ ranks }) => ranks, show: ({ ranks }) => count(ranks) },
+          textColumn("verdict", "Projection", "path"),
+          {
+            key: "times",
+            title: "Times",
+            kind: "path",
+            value: ({ times }) => times[0]?.middle_s ?? 0,
+            show: ({ times }) => times.map(({ name, middle_s: time }) => `${name} ${seconds(time)}`).join(", "),
+          },
+        ],
+      }),
+    );
+  }
+
   function formSection({ form, ranking }) {
     return section(
       "form",
@@ -1200,6 +1229,7 @@ globalThis.omnioPages = (means) => {
       partsSection(data),
       phasesOfCandidates(data),
       peakSection(data),
+      ...(data.projections ? [projectionsSection(data)] : []),
       formSection(data),
       definitionsSection(),
       commandsOf([["All phases, as text", data.all_command]]),

@@ -283,6 +283,8 @@ def otherNumbersOfRanks(checks, work):
     band = max(max(a / b, b / a) for a, b in ((middles[0][name], middles[1][name]) for name in candidates)) - 1
     checks.that(abs(projections["error_band"] - band) < 1e-9, f"error band {band}: {projections}")
     checks.that(b"projections of 3 recorded ranks; error band " in done.out, f"says so: {done.out}")
+    with open(os.path.join(output, "ranks-4", "form.csv"), encoding="utf-8") as file:
+        checks.that("a projection: the schedule was scaled from 3 recorded ranks" in file.read(), "in the form")
     report = document(output, "ranks-4", "runs", "001-one", "replay.json")
     checks.equal((len(report["ranks"]), report["total"]["bytes_written"]), (4, 4 * 16 << 16), "what was run")
 
