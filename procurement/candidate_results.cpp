@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/base/printable.hpp"
+#include "core/base/text_table.hpp"
 #include "ior_bridge/ior/emit.hpp"
 #include "ior_bridge/ior/plan_results.hpp"
 #include "ior_bridge/ior/summary_reader.hpp"
@@ -220,9 +221,13 @@ base::Result<void> addTrace(const model::PhaseModel& model, const std::string& p
     for (const model::Phase& phase : of.phases) bytes += phase.weight_bytes;
     return bytes;
   };
-  if (own.processes != model.processes || weight(own) != weight(model)) {
-    return refuse(path, fmt::format("{} processes move {} bytes there, and {} move {} in the model",
-                                    own.processes, weight(own), model.processes, weight(model)));
+  const bool is_as_much =
+      report == nullptr ? weight(own) == weight(model) : isAboutAsMuch(weight(own), weight(model));
+  if (own.processes != model.processes || !is_as_much) {
+    return refuse(path, fmt::format("{} move {} bytes there, and {} move {} in the model",
+                                    base::counted(static_cast<std::uint64_t>(own.processes),
+                                                  "process", "processes"),
+                                    weight(own), model.processes, weight(model)));
   }
   const std::size_t alike = alikePhases(own, model);
   if (weight(model) == 0 && alike == 0) {
@@ -283,12 +288,6 @@ base::Result<void> addResult(const model::PhaseModel& model, const std::string& 
 }
 
 }  // namespace
-
-std::string_view kindText(TimeKind kind) {
-  if (kind == TimeKind::kRun) return "run times";
-  return kind == TimeKind::kSum ? "sums over phases that were run one by one"
-                                : "runs of all phases together";
-}
 
 base::Result<Candidate> candidateOf(const model::PhaseModel& model, const std::string& name,
                                     const std::vector<std::string>& results, Criterion criterion) {
@@ -367,8 +366,9 @@ base::Result<double> timeOf(const std::string& result, Criterion criterion) {
   }
   const base::Result<ReplayReport> report = readReplayReport(reportOf(result));
   if (!report) return report.failure();
-  if (criterion == Criterion::kIoTime && report->io) return report->io->io_s;
-  return report->run_s;
+  if (criterion == Criterion::kRunTime) return report->run_s;
+  if (!report->io) return refuse(result, "a replay in asap: only its run time is known");
+  return report->io->io_s;
 }
 
 }  // namespace omnio::procurement

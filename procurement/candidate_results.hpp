@@ -13,8 +13,6 @@
 
 namespace omnio::procurement {
 
-std::string_view kindText(TimeKind kind);
-
 // A candidate with all of its results, each a trace, the directory of a replay, a document of
 // omnio-phase-run or an ior-plan.json. Its times are I/O times; with `criterion`, the run times of
 // replays. Fails where a result is of another model or target than the others, or has times of
@@ -29,7 +27,8 @@ base::Result<Candidate> candidateOf(const model::PhaseModel& model, const std::s
 // Wrong words are kInvalid; a file that cannot be taken is not.
 base::Result<void> takePeak(const std::string& word, std::vector<Candidate>& candidates);
 
-// The time of one finished run (a replay's directory, or a document of omnio-phase-run) alone.
+// The time of one run that `omnio evaluate` made: a replay's directory, or a document of
+// omnio-phase-run.
 base::Result<double> timeOf(const std::string& result, Criterion criterion);
 
 }  // namespace omnio::procurement

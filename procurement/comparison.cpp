@@ -165,6 +165,12 @@ ComparedPhase comparedOf(const model::PhaseModel& model, const model::Series& ph
 
 }  // namespace
 
+std::string_view kindText(TimeKind kind) {
+  if (kind == TimeKind::kRun) return "run times";
+  return kind == TimeKind::kSum ? "sums over phases that were run one by one"
+                                : "runs of all phases together";
+}
+
 bool setBesideSums(const model::PhaseModel& model, Candidate& candidate) {
   model::Series phases;
   for (const model::Phase& phase : model.phases) {
@@ -178,6 +184,20 @@ bool setBesideSums(const model::PhaseModel& model, Candidate& candidate) {
   candidate.runs.clear();
   candidate.is_summed = true;
   return true;
+}
+
+base::Result<void> setBeside(const model::PhaseModel& model, std::vector<Candidate>& candidates) {
+  const auto is_sum = [](const Candidate& each) { return each.kind == TimeKind::kSum; };
+  const auto sum = std::ranges::find_if(candidates, is_sum);
+  for (Candidate& candidate : candidates) {
+    if (sum == candidates.end() || is_sum(candidate)) continue;
+    if (candidate.kind != TimeKind::kRun && setBesideSums(model, candidate)) continue;
+    return base::failure(
+        base::Code::kInvalid,
+        "\"{}\" has {}, and \"{}\" has no times of all phases to be summed up beside them",
+        base::printable(sum->name), kindText(TimeKind::kSum), base::printable(candidate.name));
+  }
+  return {};
 }
 
 Comparison compare(const model::PhaseModel& model, std::vector<Candidate> candidates,
@@ -254,6 +274,8 @@ int ratioPercentOf(const Comparison& comparison) { return comparison.rounds ? 99
 
 std::string rangeText(const std::optional<Interval>& interval) {
   if (!interval) return "1 run";
+  constexpr double kOpen = 1000;
+  if (interval->most > kOpen * interval->least && interval->least > 0) return "open";
   return fmt::format("{} .. {}", secondsText(interval->least), secondsText(interval->most));
 }
 
@@ -320,8 +342,15 @@ std::vector<std::string> warningsOf(const Comparison& comparison) {
     const std::string name = base::printable(each.candidate.name);
     if (measuredPartOf(runs, until) == storage::MeasuredPart::kMemory)
       warnings.push_back(fmt::format("{} is {}", name, measuredSentence(runs, until)));
+    const auto differing = std::ranges::count_if(
+        runs, [](const RunEvidence& run) { return run.differences.value_or(0) > 0; });
+    if (differing > 0) {
+      warnings.push_back(fmt::format("{}: in {} of {} results of calls differ from the recording",
+                                     name, differing, base::counted(runs.size(), "run", "runs")));
+    }
+    // Lateness is not in the I/O time.
     const auto late = std::ranges::count_if(runs, &RunEvidence::is_late);
-    if (late == 0) continue;
+    if (late == 0 || comparison.kind != TimeKind::kRun) continue;
     warnings.push_back(fmt::format(
         "{}: in {} of {} the replayer itself was late, and the run time says little of the storage",
         name, late, base::counted(runs.size(), "run", "runs")));
@@ -332,11 +361,19 @@ std::vector<std::string> warningsOf(const Comparison& comparison) {
 std::vector<std::string> notesOf(const Comparison& comparison) {
   std::vector<std::string> notes;
   if (!comparison.projection.empty()) notes.push_back(comparison.projection);
+  const auto elsewhere = std::ranges::count_if(
+      comparison.ranking,
+      [](const ComparedCandidate& each) { return each.candidate.is_elsewhere; });
   if (comparison.rounds && comparison.ranking.size() > 1) {
+    const auto [least, most] = std::pair(comparison.rounds->least, comparison.rounds->most);
     notes.push_back(fmt::format(
-        "{} rounds of a run on each candidate, up to {} while there is not a winner; among "
-        "equal candidates one is named in at most 1 evaluation of {:.0f}",
-        comparison.rounds->least, comparison.rounds->most, 1 / kWrongWinner));
+        "the rule was fixed before: {} rounds of a run on each candidate{}; among equal candidates "
+        "a "
+        "winner is named in at most 1 evaluation of {:.0f}{}",
+        least, least < most ? fmt::format(", and up to {} while there is not a winner", most) : "",
+        1 / kWrongWinner,
+        elsewhere > 0 ? ", but for differences between the sites and hours of candidates elsewhere"
+                      : ""));
   }
   if (comparison.kind == TimeKind::kSum) {
     std::vector<std::string> summed;
@@ -473,6 +510,7 @@ std::string peakTable(const Comparison& comparison, const std::vector<ComparedPh
 
 std::string textOf(const Comparison& comparison, std::size_t rows, bool is_each) {
   std::string out;
+  if (comparison.rounds) out = verdictOf(comparison) + "\n\n";  // the answer of an evaluation
   std::vector<std::vector<std::string>> table = {
       {"candidate", "runs", comparison.kind == TimeKind::kRun ? "run time s" : "I/O time s", "95 %",
        "MiB/s", "times the best", fmt::format("{} %", ratioPercentOf(comparison)),
@@ -488,7 +526,8 @@ std::string textOf(const Comparison& comparison, std::size_t rows, bool is_each)
          each.slowest_phase ? std::to_string(*each.slowest_phase) : "-"});
   }
   base::appendTable(out, table, base::Align::kRight);
-  out += '\n' + verdictOf(comparison) + '\n';
+  out += '\n';
+  if (!comparison.rounds) out += verdictOf(comparison) + '\n';
   for (const std::string& warning : warningsOf(comparison)) out += warning + '\n';
   for (const std::string& note : notesOf(comparison)) out += note + '\n';
   out += partsTable(comparison) + storageTable(comparison);
@@ -517,8 +556,9 @@ std::string textOf(const Comparison& comparison, std::size_t rows, bool is_each)
   out += '\n';
   base::appendTable(out, table, base::Align::kRight);
   if (shown.size() < phases.size()) {
-    out += fmt::format("and {} {} that take less time (--all)\n", phases.size() - shown.size(),
-                       is_each ? "phases" : "families of phases");
+    out += fmt::format("and {} {} that take less time ({})\n", phases.size() - shown.size(),
+                       is_each ? "phases" : "families of phases",
+                       comparison.rounds ? "--json has all" : "--all");
   }
   return out + peakTable(comparison, phases, shown);
 }

@@ -50,6 +50,8 @@ enum class TimeKind : std::uint8_t {
   kRun        // from the begin of a run to the end of writing back what it left in memory
 };
 
+std::string_view kindText(TimeKind kind);
+
 // Where the times of a candidate are from.
 enum class Origin : std::uint8_t { kApplication, kReplay, kPhaseRun, kIor };
 
@@ -143,6 +145,9 @@ storage::MeasuredUntil measuredUntil(const Comparison& comparison);
 // Makes the I/O times of the candidate the sums over the data phases of each run. False, and
 // nothing is changed, where not all phases have a time in each run.
 bool setBesideSums(const model::PhaseModel& model, Candidate& candidate);
+
+// Does so for all candidates where one has sums; fails where another cannot be set beside them.
+base::Result<void> setBeside(const model::PhaseModel& model, std::vector<Candidate>& candidates);
 
 // At least one candidate, each with a time, and all of one kind. `rounds`: the n-th runs of all
 // candidates are those of the n-th round, except of those that are elsewhere.

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/base/document_file.hpp"
+#include "core/base/file_system.hpp"
 #include "core/base/json_reader.hpp"
 #include "core/base/json_writer.hpp"
 #include "core/base/printable.hpp"
@@ -28,6 +29,16 @@ constexpr base::JsonRange kCounts{.least = 1, .most = 1000};
 fs::path planOf(const fs::path& evaluation) { return evaluation / kPlanName; }
 
 std::string nameOf(const fs::path& path) { return base::printable(path.native()); }
+
+// "omnio-evaluate-1a2b3c4d" in the directory of the candidate.
+bool isOwnDirectory(const PlannedCandidate& candidate) {
+  const std::string name = candidate.target.filename().native();
+  const std::string_view begin = kOwnDirectory;
+  constexpr std::size_t kDigits = 8;
+  return candidate.target.parent_path() == candidate.directory && name.starts_with(begin) &&
+         name.size() == begin.size() + kDigits &&
+         name.find_first_not_of("0123456789abcdef", begin.size()) == std::string::npos;
+}
 
 // What a path is, whatever its name.
 using Identity = std::pair<dev_t, ino_t>;
@@ -139,6 +150,15 @@ base::Result<EvaluationPlan> readPlan(const fs::path& evaluation) {
                                  .mount = candidate.text("mount"),
                                  .results = candidate.texts("results")});
     }
+    for (const PlannedCandidate& candidate : plan.candidates) {
+      if (candidate.isElsewhere() || candidate.target == candidate.directory ||
+          isOwnDirectory(candidate)) {
+        continue;
+      }
+      in.refuse(root.place, fmt::format("the target {} of a candidate is not a directory that an "
+                                        "evaluation makes in {}",
+                                        nameOf(candidate.target), nameOf(candidate.directory)));
+    }
     if (plan.rounds.most < plan.rounds.least) {
       in.refuse(root.place, "\"at_most\" is less than \"rounds\"");
     }
@@ -153,9 +173,12 @@ fs::path modelOf(const fs::path& evaluation, const EvaluationPlan& plan) {
 
 fs::path scheduleOf(const fs::path& evaluation, const EvaluationPlan& plan) {
   if (plan.kind == RecordingKind::kSchedule) return plan.recording;
-  if (plan.kind == RecordingKind::kTrace) return evaluation / "app.schedule.json";
-  const std::string beside = ior::memberOf(plan.recording, "schedule");
-  return beside.empty() ? fs::path() : plan.recording.parent_path() / beside;
+  const bool is_made = plan.kind == RecordingKind::kTrace && plan.runner == Runner::kReplay;
+  if (is_made) return evaluation / "app.schedule.json";
+  // The phase runner follows the schedule beside the model.
+  const fs::path model = modelOf(evaluation, plan);
+  const std::string beside = ior::memberOf(model, "schedule");
+  return beside.empty() ? fs::path() : model.parent_path() / beside;
 }
 
 fs::path runOf(const fs::path& evaluation, std::size_t round, const std::string& candidate) {
@@ -215,6 +238,11 @@ base::Result<void> checkPlaces(const EvaluationPlan& plan, const fs::path& evalu
       return refuse(candidate,
                     "no such directory; a candidate is a directory on it, or its results");
     }
+    for (const char* const name : {"manifest.json", "replay.json", kPlanName}) {
+      if (!fs::exists(candidate.directory / name, ignored)) continue;
+      return refuse(candidate, fmt::format("it holds {}, so it is not a directory for runs", name));
+    }
+    if (const auto still = checkStillThere(candidate); !still) return still;
     for (const std::size_t j : here) {
       const PlannedCandidate& other = plan.candidates[j];
       if (i == j || !liesIn(candidate.directory, other.directory)) continue;
@@ -235,6 +263,19 @@ base::Result<void> checkPlaces(const EvaluationPlan& plan, const fs::path& evalu
     }
   }
   return {};
+}
+
+base::Result<void> checkStillThere(const PlannedCandidate& candidate) {
+  std::error_code ignored;
+  const bool is_there = fs::is_directory(candidate.directory, ignored);
+  const std::string mount = is_there ? base::mountOf(candidate.directory) : "";
+  if (is_there && mount == candidate.mount) return {};
+  return base::failure(base::Code::kInvalid, "{}={}: {}", base::printable(candidate.name),
+                       nameOf(candidate.directory),
+                       is_there
+                           ? fmt::format("it was on the mount {}, and is on {} now",
+                                         base::printable(candidate.mount), base::printable(mount))
+                           : "the directory is gone");
 }
 
 std::vector<std::string> sharedMounts(const EvaluationPlan& plan) {

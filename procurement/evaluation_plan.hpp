@@ -85,6 +85,9 @@ std::filesystem::path scheduleOf(const std::filesystem::path& evaluation,
 std::filesystem::path runOf(const std::filesystem::path& evaluation, std::size_t round,
                             const std::string& candidate);
 inline constexpr const char* kUnfinished = ".unfinished";
+// How the directory on a candidate begins that an evaluation makes for its runs; eight digits
+// follow.
+inline constexpr const char* kOwnDirectory = "omnio-evaluate-";
 // How many whole rounds are finished, from the first.
 std::size_t finishedRounds(const std::filesystem::path& evaluation, const EvaluationPlan& plan);
 
@@ -96,6 +99,8 @@ base::Result<std::vector<std::string>> resultsIn(const std::filesystem::path& ev
 // Fails with a sentence where two candidates are one directory or one lies in the other, or where
 // one and the recording or the evaluation do; by device and inode.
 base::Result<void> checkPlaces(const EvaluationPlan& plan, const std::filesystem::path& evaluation);
+// Fails where the directory of a candidate is gone, or lies on another mount than at the beginning.
+base::Result<void> checkStillThere(const PlannedCandidate& candidate);
 // Sentences about candidates that share a mount.
 std::vector<std::string> sharedMounts(const EvaluationPlan& plan);
 

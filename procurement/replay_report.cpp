@@ -1,6 +1,11 @@
 #include "procurement/replay_report.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "core/base/json_reader.hpp"
+#include "core/base/text_table.hpp"
 #include "procurement/comparison.hpp"
 #include "replay/report.hpp"
 
@@ -21,6 +26,24 @@ std::filesystem::path reportOf(const std::filesystem::path& directory) {
   return directory / replay::kReportName;
 }
 
+bool isAboutAsMuch(std::uint64_t one_bytes, std::uint64_t other_bytes) {
+  const auto [less, more] = std::minmax(one_bytes, other_bytes);
+  constexpr std::uint64_t kLeast = 4096;
+  constexpr std::uint64_t kPart = 1000;
+  return more - less <= std::max(kLeast, more / kPart);
+}
+
+bool isSameWork(const ReplayedWork& one, const ReplayedWork& other) {
+  return one.operations == other.operations && isAboutAsMuch(one.read_bytes, other.read_bytes) &&
+         isAboutAsMuch(one.written_bytes, other.written_bytes);
+}
+
+std::string textOf(const ReplayedWork& work) {
+  return fmt::format("{} that read {} bytes and write {}",
+                     base::counted(work.operations, "call", "calls"), work.read_bytes,
+                     work.written_bytes);
+}
+
 base::Result<ReplayReport> readReplayReport(const std::filesystem::path& path) {
   JsonReader in(path, base::kMostBytesHeld);
   const JsonNode root = in.value();
@@ -30,6 +53,7 @@ base::Result<ReplayReport> readReplayReport(const std::filesystem::path& path) {
     JsonObject document(in, root, JsonObject::Others::kAllowed);
     document.format(replay::kReportFormat, replay::kReportVersion, "the report of a replay");
     report.schedule_digest = document.text("schedule_digest");
+    report.timing = document.text("time_replay");
     report.target = document.text("target", "");
     report.is_traced = document.flag("traced");
     report.run_s = secondsAt(document, "makespan_with_sync_ns");
@@ -47,6 +71,9 @@ base::Result<ReplayReport> readReplayReport(const std::filesystem::path& path) {
     }
     JsonObject total(in, document.require("total"), JsonObject::Others::kAllowed);
     report.differences = total.natural("differences");
+    report.work = {.operations = total.natural("operations"),
+                   .read_bytes = total.natural("bytes_read"),
+                   .written_bytes = total.natural("bytes_written")};
   }
   if (const auto read = in.finish(); !read) return read.failure();
   return report;

@@ -32,6 +32,8 @@ struct CompareOptions {
   std::string model;
   std::vector<std::string> candidates;
   std::vector<std::string> peaks;
+  std::size_t rounds = 0;  // 0: the n-th runs have nothing in common
+  std::size_t at_most = 0;
   bool all = false;
   bool json = false;
   bool csv = false;
@@ -69,26 +71,19 @@ int runCompare(const CompareOptions& options) {
         base::failure(base::Code::kInvalid, "one candidate has nothing to be compared with"),
         kWrongUsage);
   }
-  const auto is_sum = [](const procurement::Candidate& each) {
-    return each.kind == procurement::TimeKind::kSum;
-  };
-  const auto sum = std::ranges::find_if(candidates, is_sum);
-  for (procurement::Candidate& candidate : candidates) {
-    if (sum == candidates.end() || is_sum(candidate)) continue;
-    if (procurement::setBesideSums(*model, candidate)) continue;
-    return fail(base::failure(
-        base::Code::kInvalid,
-        "\"{}\" has {}, and \"{}\" has no times of all phases to be summed up beside them",
-        base::printable(sum->name), procurement::kindText(*sum->kind),
-        base::printable(candidate.name)));
-  }
+  if (const auto set = procurement::setBeside(*model, candidates); !set) return fail(set.failure());
   for (const std::string& peak : options.peaks) {
     if (const auto taken = procurement::takePeak(peak, candidates); !taken) {
       return fail(taken.failure(),
                   taken.failure().code == base::Code::kInvalid ? kWrongUsage : kFailed);
     }
   }
-  const procurement::Comparison comparison = procurement::compare(*model, std::move(candidates));
+  std::optional<procurement::Rounds> rounds;
+  if (options.rounds > 0) {
+    rounds = {.least = options.rounds, .most = std::max(options.rounds, options.at_most)};
+  }
+  const procurement::Comparison comparison =
+      procurement::compare(*model, std::move(candidates), rounds);
   if (!options.page.empty()) {
     const procurement::PageAbout about = {.made = timeNow(),
                                           .version = OMNIO_VERSION,
@@ -128,6 +123,15 @@ void addCompareCommand(base::Command program) {
           "NAME=WRITE,READ: what the candidate's system can do at most, in MiB/s; or NAME=FILE, "
           "the peak.json of omnio ior --peak; may be given more than once")
       .repeatable();
+  constexpr std::uint64_t kMostRounds = 1000;
+  command
+      .option("--rounds", options->rounds,
+              "The n-th runs of all candidates are those of the n-th round: at the least so many, "
+              "as of "
+              "omnio evaluate")
+      .between(2, kMostRounds);
+  command.option("--at-most", options->at_most, "With --rounds: at the most so many")
+      .between(2, kMostRounds);
   command.flag("--all", options->all, "A row for each phase, not for the longest alone");
   command.flag("--json", options->json, "Prints a JSON document instead of tables");
   command.flag("--csv", options->csv, "Prints comma-separated values instead of tables");

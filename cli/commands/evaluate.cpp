@@ -1,4 +1,5 @@
 // omnio evaluate: from a recording to the answer of a purchase.
+#include <errno.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
@@ -7,12 +8,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "cli/commands/commands.hpp"
@@ -47,6 +50,10 @@ using procurement::RecordingKind;
 using procurement::Runner;
 
 constexpr std::size_t kPhasesShown = 20;
+// Options of a run that follow from the plan.
+constexpr std::string_view kOwnRunOptions[] = {
+    "--target", "-o",         "--output",     "--timing", "--fresh", "--repeat",       "--dry-run",
+    "--json",   "--no-trace", "--iterations", "--apart",  "--phase", "--beyond-cache", "--keep"};
 
 struct EvaluateOptions {
   std::string recording;
@@ -71,6 +78,13 @@ struct EvaluateOptions {
   bool resume = false;
   bool dry_run = false;
   bool json = false;
+  // Options that belong to the plan, which --resume does not change.
+  std::vector<std::pair<std::string, base::OptionHandle>> planned;
+
+  bool isGiven(std::string_view name) const {
+    return std::ranges::any_of(
+        planned, [&](const auto& each) { return each.first == name && each.second.count() > 0; });
+  }
 };
 
 base::Failure wrong(std::string_view sentence) {
@@ -100,24 +114,30 @@ base::Result<RecordingKind> kindOf(const fs::path& recording) {
 // (omnio replay --adopt), else one in it that has a name of its own.
 fs::path targetOn(const fs::path& directory, std::uint32_t number) {
   if (replay::isAdopted(directory)) return directory;
-  return directory / fmt::format("omnio-evaluate-{:08x}", number);
+  return directory / fmt::format("{}{:08x}", procurement::kOwnDirectory, number);
 }
 
 // Results that came back: those in another evaluation, or those that the words name.
 base::Result<std::vector<std::string>> resultsOf(const std::string& name,
                                                  const std::string& value) {
   if (procurement::hasPlan(value)) return procurement::resultsIn(value, name);
-  std::vector<std::string> results;
   std::error_code error;
+  const auto is_result = [&error](const std::string& path) {
+    return fs::is_regular_file(path, error) ||
+           fs::exists(fs::path(path) / "manifest.json", error) ||
+           fs::exists(procurement::reportOf(path), error);
+  };
+  std::vector<std::string> results;
+  if (is_result(value)) {
+    results.push_back(fs::absolute(value, error));
+    return results;
+  }
   for (std::size_t at = 0; at <= value.size();) {
     const std::size_t end = std::min(value.find(',', at), value.size());
     const std::string path = value.substr(at, end - at);
     at = end + 1;
     if (path.empty()) continue;
-    const bool is_result = fs::is_regular_file(path, error) ||
-                           fs::exists(fs::path(path) / "manifest.json", error) ||
-                           fs::exists(procurement::reportOf(path), error);
-    if (!is_result) return std::vector<std::string>();
+    if (!is_result(path)) return std::vector<std::string>();
     results.push_back(fs::absolute(path, error));
   }
   return results;
@@ -155,6 +175,10 @@ base::Result<std::vector<PlannedCandidate>> candidatesOf(const std::vector<std::
       candidate.directory = fs::absolute(value, error).lexically_normal();
       candidate.target = targetOn(candidate.directory, number);
       candidate.mount = base::mountOf(candidate.directory);
+      if (base::printable(candidate.directory.native()) != candidate.directory.native()) {
+        return wrong(fmt::format("--on {}: the name cannot be written down in a plan; rename it",
+                                 base::printable(word)));
+      }
     }
     candidates.push_back(std::move(candidate));
   }
@@ -182,6 +206,10 @@ base::Result<void> takeRanks(const EvaluateOptions& options, EvaluationPlan& pla
   }
   if (plan.kind != RecordingKind::kTrace || plan.runner != Runner::kReplay) {
     return wrong("--ranks needs a trace and --by replay: a schedule is scaled from a trace");
+  }
+  if (!options.launcher.empty() || options.processes > 0) {
+    return wrong(
+        "--ranks starts as many processes as there are ranks: it takes no --launcher and no -n");
   }
   std::error_code error;
   if (!options.other_trace.empty()) {
@@ -220,10 +248,29 @@ base::Result<EvaluationPlan> planOf(const EvaluateOptions& options) {
     return wrong("--criterion run needs --by replay: the phase runner has I/O times alone");
   }
   plan.rounds = {.least = options.rounds, .most = std::max(options.rounds, options.at_most)};
+  if (options.isGiven("--at-most") && options.at_most < options.rounds) {
+    return wrong(
+        fmt::format("--at-most {} is less than the {} rounds that are made at the least (--rounds)",
+                    options.at_most, options.rounds));
+  }
   plan.keeps_traces = !options.no_traces;
   plan.processes = options.processes;
   plan.launcher = options.launcher;
   plan.launcher_options = options.launcher_options;
+  for (const std::string& word : options.run_options) {
+    for (const std::string_view own : kOwnRunOptions) {
+      const bool is_own = word == own || word.starts_with(fmt::format("{}=", own));
+      if (is_own) {
+        return wrong(
+            fmt::format("--run-option={}: omnio evaluate says that itself", base::printable(word)));
+      }
+    }
+  }
+  for (const fs::path& path : {plan.recording, options.output}) {
+    if (base::printable(path.native()) == path.native()) continue;
+    return wrong(fmt::format("{}: its name cannot be written down in a plan; rename it",
+                             base::printable(path.native())));
+  }
   plan.words = options.run_options;
   plan.projected_from = options.projected_from;
   if (auto taken = takeRanks(options, plan); !taken) return taken.failure();
@@ -258,7 +305,8 @@ class DirectoryLock {
     constexpr std::chrono::seconds kPatience(10);
     constexpr std::chrono::milliseconds kPause(100);
     const auto end = std::chrono::steady_clock::now() + kPatience;
-    while (fd_ >= 0 && !(is_held_ = flock(fd_, LOCK_EX | LOCK_NB) == 0) &&
+    // A file system without locks has none to hold.
+    while (fd_ >= 0 && !(is_held_ = flock(fd_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) &&
            std::chrono::steady_clock::now() < end) {
       std::this_thread::sleep_for(kPause);
     }
@@ -291,10 +339,17 @@ std::string needsText(const std::vector<RunNeeds>& needs, const EvaluationPlan& 
   const auto all = [&](std::size_t rounds) {
     return base::humanNs(expected_s * static_cast<double>(rounds) * procurement::kNsInSecond);
   };
+  const auto [least, most] = std::pair(plan.rounds.least, plan.rounds.most);
+  if (needs.empty())
+    return "what runs of single phases need is not known before; nothing was run\n";
   text += fmt::format(
-      "{} to {} rounds: {} to {} with storage as fast as in the recording, and the time to prepare "
-      "the files of each run; nothing was run\n",
-      plan.rounds.least, plan.rounds.most, all(plan.rounds.least), all(plan.rounds.most));
+      "{}: {} in the calls and the work between them, with storage as fast as in the "
+      "recording; starting each run and preparing its files come on top{}; nothing was "
+      "run\n",
+      least < most ? fmt::format("{} to {} rounds", least, most)
+                   : base::counted(least, "round", "rounds"),
+      least < most ? fmt::format("{} to {}", all(least), all(most)) : all(least),
+      plan.ranks.empty() ? "" : ", and so do the projections");
   return text;
 }
 
@@ -315,8 +370,7 @@ Answer answerOf(const EvaluateOptions& options, const EvaluationPlan& plan,
       .all_command = shellLine({"omnio", "evaluate", "-o", options.output, "--resume", "--json"}),
       .notes = procurement::sharedMounts(plan),
       .projections = projections};
-  Answer answer = {.text = fmt::format("{}\n\n{}", procurement::verdictOf(comparison),
-                                       procurement::textOf(comparison, kPhasesShown)),
+  Answer answer = {.text = procurement::textOf(comparison, kPhasesShown),
                    .json = procurement::jsonOf(comparison),
                    .page_data = procurement::pageDataOf(comparison, about),
                    .form = procurement::csvOf(procurement::formOf(comparison))};
@@ -335,11 +389,22 @@ base::Result<void> write(const fs::path& directory, const Answer& answer) {
   return written;
 }
 
-// Everything but the options.
-int evaluate(const EvaluateOptions& options, const EvaluationPlan& plan) {
+// Everything but the options. `is_new`: nothing was run yet, and what is refused leaves nothing.
+int evaluate(const EvaluateOptions& options, const EvaluationPlan& plan, bool is_new) {
   EvaluationRun run(options.output, plan);
   const std::string go_on = fmt::format("; `omnio evaluate -o {} --resume` goes on",
                                         base::shellWord(base::printable(options.output.native())));
+  const auto refused = [&](const base::Failure& failure) {
+    const bool leaves = !is_new || (run.stoppedBy() != 0 && !options.dry_run);
+    std::error_code ignored;
+    if (!leaves) fs::remove_all(options.output, ignored);
+    if (run.stoppedBy() != 0) {
+      printFailure(fmt::format("interrupted by {}{}", base::signalName(run.stoppedBy()),
+                               leaves ? go_on : ""));
+      base::endBySignal(run.stoppedBy());
+    }
+    return fail(failure);
+  };
   const auto ended = [&](const base::Failure& failure) {
     if (run.stoppedBy() != 0) {
       printFailure(fmt::format("interrupted by {}{}", base::signalName(run.stoppedBy()), go_on));
@@ -347,18 +412,34 @@ int evaluate(const EvaluateOptions& options, const EvaluationPlan& plan) {
     }
     return fail({failure.code, failure.sentence + go_on});
   };
-  if (const auto made = run.makeDocuments(); !made) return ended(made.failure());
-  if (const auto fit = run.checkElsewhere(); !fit) return fail(fit.failure());
-  const base::Result<std::vector<RunNeeds>> needs = run.lookAhead();
-  if (!needs) return ended(needs.failure());
-  if (options.dry_run) return printAll(needsText(*needs, plan));
-  if (const auto done = run.runRounds(); !done) return ended(done.failure());
+  if (const auto made = run.makeDocuments(); !made) return refused(made.failure());
+  std::vector<RunNeeds> needs;
+  const auto look = [&]() -> base::Result<void> {
+    if (auto fit = procurement::checkPlaces(plan, options.output); !fit) return fit;
+    base::Result<std::vector<RunNeeds>> looked = run.lookAhead();
+    if (!looked) return looked.failure();
+    needs = std::move(*looked);
+    return run.checkRoomForTraces();
+  };
+  if (is_new) {
+    if (const auto looked = look(); !looked) return refused(looked.failure());
+  }
+  if (const auto read = run.readElsewhere(); !read) return refused(read.failure());
+  if (options.dry_run) return printAll(needsText(needs, plan));
+  const base::Result<bool> wants_runs = run.wantsRuns();
+  if (!wants_runs) return ended(wants_runs.failure());
+  if (*wants_runs) {
+    if (!is_new) {
+      if (const auto looked = look(); !looked) return ended(looked.failure());
+    }
+    if (const auto done = run.runRounds(); !done) return ended(done.failure());
+  }
   const ProgressLine progress;
   const base::Result<procurement::Comparison> comparison = run.compared();
   if (!comparison) return ended(comparison.failure());
   run.removeData();
   Answer answer = answerOf(options, plan, *comparison);
-  if (const auto written = write(options.output, answer); !written) return fail(written.failure());
+  if (const auto written = write(options.output, answer); !written) return ended(written.failure());
   if (!plan.ranks.empty()) {
     const auto projections = run.project();
     if (!projections) return ended(projections.failure());
@@ -367,33 +448,52 @@ int evaluate(const EvaluateOptions& options, const EvaluationPlan& plan) {
     answer.text += procurement::textOf(*projections);
     auto written = base::writeDocument(options.output / "projections.json", json);
     if (written) written = write(options.output, answer);
-    if (!written) return fail(written.failure());
+    if (!written) return ended(written.failure());
   }
   return options.json ? printJson(answer.json) : printAll(answer.text);
+}
+
+int resume(const EvaluateOptions& options) {
+  for (const auto& [name, handle] : options.planned) {
+    if (handle.count() == 0) continue;
+    return fail(
+        wrong(fmt::format("--resume goes on as the evaluation began: it takes no {}", name)),
+        kWrongUsage);
+  }
+  if (options.dry_run) return fail(wrong("--dry-run is for a new evaluation"), kWrongUsage);
+  if (!procurement::hasPlan(options.output)) {
+    return fail({base::Code::kNotFound, fmt::format("{}: no evaluation is there",
+                                                    base::printable(options.output.native()))});
+  }
+  const DirectoryLock lock(options.output);
+  const base::Result<EvaluationPlan> plan = procurement::readPlan(options.output);
+  if (!plan) return fail(plan.failure());
+  if (!lock.isHeld()) {
+    return fail(wrong(fmt::format("{}: an evaluation works there at this moment",
+                                  base::printable(options.output.native()))));
+  }
+  return evaluate(options, *plan, /*is_new=*/false);
+}
+
+// A dry run works in a directory of its own beside OUT, which is gone afterwards.
+base::Result<void> makeOutput(EvaluateOptions& options) {
+  std::error_code error;
+  if (!options.dry_run) {
+    fs::create_directories(options.output, error);
+    if (error) return base::systemFailure(options.output, error.value(), "cannot create");
+    return {};
+  }
+  std::string name = options.output.native() + ".dry-run.XXXXXX";
+  if (mkdtemp(name.data()) == nullptr) return base::systemFailure(name, errno, "cannot create");
+  options.output = name;
+  return {};
 }
 
 int runEvaluate(EvaluateOptions options) {
   std::error_code error;
   options.output = fs::absolute(options.output, error).lexically_normal();
   if (!options.output.has_filename()) options.output = options.output.parent_path();
-  if (options.resume) {
-    if (!options.recording.empty() || !options.candidates.empty()) {
-      return fail(
-          wrong("--resume goes on as the evaluation began: it takes no RECORDING and no --on"),
-          kWrongUsage);
-    }
-    const DirectoryLock lock(options.output);
-    const base::Result<EvaluationPlan> plan = procurement::readPlan(options.output);
-    if (!plan) return fail(plan.failure());
-    if (!lock.isHeld()) {
-      return fail(wrong(fmt::format("{}: an evaluation works there at this moment",
-                                    base::printable(options.output.native()))));
-    }
-    if (const auto fit = procurement::checkPlaces(*plan, options.output); !fit) {
-      return fail(fit.failure());
-    }
-    return evaluate(options, *plan);
-  }
+  if (options.resume) return resume(options);
   if (options.recording.empty()) base::refuseMissing("RECORDING");
   if (options.candidates.empty()) base::refuseMissing("--on");
   const base::Result<EvaluationPlan> plan = planOf(options);
@@ -408,14 +508,17 @@ int runEvaluate(EvaluateOptions options) {
             ? "an evaluation is there: --resume goes on with it, or name another directory"
             : "not an empty directory: name another")));
   }
-  fs::create_directories(options.output, error);
-  if (error) return fail(base::systemFailure(options.output, error.value(), "cannot create"));
+  if (const auto made = makeOutput(options); !made) return fail(made.failure());
   const DirectoryLock lock(options.output);
+  if (!lock.isHeld() || procurement::hasPlan(options.output)) {
+    return fail(wrong(fmt::format("{}: another evaluation has just begun there",
+                                  base::printable(options.output.native()))));
+  }
   if (const auto written = procurement::writePlan(options.output, *plan); !written) {
     return fail(written.failure());
   }
   for (const std::string& sentence : procurement::sharedMounts(*plan)) printNote(sentence);
-  const int status = evaluate(options, *plan);
+  const int status = evaluate(options, *plan, /*is_new=*/true);
   if (options.dry_run) fs::remove_all(options.output, error);
   return status;
 }
@@ -427,82 +530,101 @@ void addEvaluateCommand(base::Command program) {
   const auto options = std::make_shared<EvaluateOptions>();
   const base::Command command = program.subcommand(
       "evaluate", "From a recording to the answer: which candidate is the fastest for it");
-  command.option("RECORDING", options->recording, "A trace, a schedule or a phase model");
-  command
-      .option("--on", options->candidates,
+  const auto planned = [&](const char* name, const base::OptionHandle& handle) {
+    options->planned.emplace_back(name, handle);
+  };
+  planned("RECORDING",
+          command.option("RECORDING", options->recording, "A trace, a schedule or a phase model"));
+  planned(
+      "--on",
+      command
+          .option(
+              "--on", options->candidates,
               "NAME=DIR: a candidate, and a directory on it; or NAME=RESULT: its results that came "
               "back, as the directory of an evaluation or as files; once for each candidate")
-      .repeatable();
+          .repeatable());
   command
       .option("-o,--output", options->output,
               "The directory of the evaluation: all runs, the answer and its evidence")
       .typeName("OUT")
       .required();
-  command.option("--by", options->by, "Who makes the I/O again")
-      .oneOf({"replay", "phase-run"})
-      .showDefault();
-  command
-      .option("--timing", options->timing,
+  planned("--by", command.option("--by", options->by, "Who makes the I/O again")
+                      .oneOf({"replay", "phase-run"})
+                      .showDefault());
+  planned(
+      "--timing",
+      command
+          .option(
+              "--timing", options->timing,
               "dt: with the application's own work between its calls; asap: without, for the limit")
-      .oneOf({"dt", "asap"})
-      .showDefault();
-  command
-      .option(
-          "--criterion", options->criterion,
-          "The time that decides: io, the I/O time (with dt), or run, the run time with what is "
-          "written back at its end (with asap)")
-      .oneOf({"io", "run"});
-  command
-      .option("--rounds", options->rounds, "Rounds at the least: each is a run on each candidate")
-      .between(2, kMost)
-      .showDefault();
-  command.option("--at-most", options->at_most, "Rounds at the most, while there is not a winner")
-      .between(2, kMost)
-      .showDefault();
+          .oneOf({"dt", "asap"})
+          .showDefault());
+  planned("--criterion", command
+                             .option("--criterion", options->criterion,
+                                     "The time that decides: io, the I/O time (with dt), or run, "
+                                     "the run time with what is "
+                                     "written back at its end (with asap)")
+                             .oneOf({"io", "run"}));
+  planned("--rounds", command
+                          .option("--rounds", options->rounds,
+                                  "Rounds at the least: each is a run on each candidate")
+                          .between(2, kMost)
+                          .showDefault());
+  planned("--at-most", command
+                           .option("--at-most", options->at_most,
+                                   "Rounds at the most, while there is not a winner")
+                           .between(2, kMost)
+                           .showDefault());
   command.flag("--no-traces", options->no_traces,
                "Keep the reports of replays without their traces");
-  command
-      .option("-n,--processes", options->processes,
-              "Processes of a run (default: one for each recorded rank)")
-      .between(1, 10000000);
-  command
-      .option("--launcher", options->launcher, "Instead of `mpirun -n N`, in words: \"srun -n 4\"")
-      .typeName("WORDS");
-  command
-      .option("--mpi-option", options->launcher_options,
-              "A word for the launcher; may be given more than once")
-      .typeName("WORD")
-      .repeatable();
-  command
-      .option(
-          "--run-option", options->run_options,
-          "A word for omnio replay or omnio-phase-run, as --run-option=--cache=warm; may be given "
-          "more than once")
-      .typeName("WORD")
-      .repeatable();
-  command
-      .option("--ranks", options->ranks,
-              "N,M: evaluate the trace scaled to these numbers of ranks too, as projections")
-      .typeName("N,M");
-  command
-      .option("--and", options->other_trace,
-              "With --ranks: a trace of the same program at another number of ranks")
-      .typeName("TRACE");
+  planned("-n", command
+                    .option("-n,--processes", options->processes,
+                            "Processes of a run (default: one for each recorded rank)")
+                    .between(1, 10000000));
+  planned("--launcher", command
+                            .option("--launcher", options->launcher,
+                                    "Instead of `mpirun -n N`, in words: \"srun -n 4\"")
+                            .typeName("WORDS"));
+  planned("--mpi-option", command
+                              .option("--mpi-option", options->launcher_options,
+                                      "A word for the launcher; may be given more than once")
+                              .typeName("WORD")
+                              .repeatable());
+  planned("--run-option", command
+                              .option("--run-option", options->run_options,
+                                      "A word for omnio replay or omnio-phase-run, as "
+                                      "--run-option=--cache=warm; may be given "
+                                      "more than once")
+                              .typeName("WORD")
+                              .repeatable());
+  planned(
+      "--ranks",
+      command
+          .option("--ranks", options->ranks,
+                  "N,M: evaluate the trace scaled to these numbers of ranks too, as projections")
+          .typeName("N,M"));
+  planned("--and",
+          command
+              .option("--and", options->other_trace,
+                      "With --ranks: a trace of the same program at another number of ranks")
+              .typeName("TRACE"));
   command
       .option("--projected-from", options->projected_from,
               "The schedule was scaled from so many recorded ranks")
       .between(1, 10000000)
       .hidden();
-  command.option("--scaling", options->scaling, "With --ranks: as of omnio preprocess")
-      .oneOf({"weak", "strong"});
-  command.option("--assume", options->assume, "With --ranks: as of omnio preprocess")
-      .oneOf({"strided-by-ranks", "constant"});
-  command
-      .option(
-          "--peak", options->peaks,
-          "NAME=WRITE,READ: what a candidate can do at most, in MiB/s; or NAME=FILE, the peak.json "
-          "of omnio ior --peak; may be given more than once")
-      .repeatable();
+  planned("--scaling",
+          command.option("--scaling", options->scaling, "With --ranks: as of omnio preprocess")
+              .oneOf({"weak", "strong"}));
+  planned("--assume",
+          command.option("--assume", options->assume, "With --ranks: as of omnio preprocess")
+              .oneOf({"strided-by-ranks", "constant"}));
+  planned("--peak", command
+                        .option("--peak", options->peaks,
+                                "NAME=WRITE,READ: what a candidate can do at most, in MiB/s; or "
+                                "NAME=FILE, the peak.json "
+                                "of omnio ior --peak; may be given more than once")
+                        .repeatable());
   command.flag("--resume", options->resume, "Go on with the evaluation in OUT, which was ended");
   command.flag("--dry-run", options->dry_run, "Say which room and time it takes, and run nothing");
   command.flag("--json", options->json, "Print a JSON document instead of tables");

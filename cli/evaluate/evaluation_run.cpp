@@ -153,11 +153,17 @@ std::vector<std::string> EvaluationRun::replayWords(const PlannedCandidate& cand
 
 base::Result<std::vector<RunNeeds>> EvaluationRun::lookAhead() {
   std::vector<RunNeeds> all;
-  if (plan_.runner == Runner::kPhaseRun) return all;  // the runner looks for itself
   const fs::path printed = directory_ / "dry-run.json";
+  const fs::path schedule = procurement::scheduleOf(directory_, plan_);
+  if (schedule.empty()) return all;  // phases that are run by themselves: the runner looks
   for (const std::size_t i : plan_.here()) {
     const PlannedCandidate& candidate = plan_.candidates[i];
-    std::vector<std::string> words = replayWords(candidate);
+    // The phase runner follows a schedule too.
+    std::vector<std::string> words =
+        plan_.runner == Runner::kReplay
+            ? replayWords(candidate)
+            : std::vector<std::string>{omnio_,     "replay",         schedule,
+                                       "--target", candidate.target, "--fresh"};
     words.insert(words.end(), {"-o", directory_ / "dry-run", "--dry-run", "--json"});
     if (const auto done = command(words, printed); !done) {
       return base::failure(done.failure().code, "{}: {}", base::printable(candidate.name),
@@ -180,6 +186,9 @@ base::Result<std::vector<RunNeeds>> EvaluationRun::lookAhead() {
       base::JsonObject duration(in, document.require("duration"),
                                 base::JsonObject::Others::kAllowed);
       needs.expected_ns = duration.integer("expected_ns");
+      work_ = {.operations = document.natural("operations"),
+               .read_bytes = document.natural("bytes_read"),
+               .written_bytes = document.natural("bytes_written")};
     }
     if (const auto read = in.finish(); !read) return read.failure();
     all.push_back(std::move(needs));
@@ -189,11 +198,38 @@ base::Result<std::vector<RunNeeds>> EvaluationRun::lookAhead() {
   return all;
 }
 
+base::Result<void> EvaluationRun::checkRoomForTraces() const {
+  if (plan_.runner != Runner::kReplay || !plan_.keeps_traces ||
+      plan_.kind != RecordingKind::kTrace) {
+    return {};
+  }
+  std::uint64_t trace_bytes = 0;
+  std::error_code error;
+  for (fs::recursive_directory_iterator entry(plan_.recording, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::error_code ignored;
+    if (entry->is_regular_file(ignored)) trace_bytes += entry->file_size(ignored);
+  }
+  const std::size_t rounds = procurement::finishedRounds(directory_, plan_);
+  const std::size_t missing = plan_.rounds.least - std::min(rounds, plan_.rounds.least);
+  const std::uint64_t needed = trace_bytes * missing * plan_.here().size();
+  const fs::space_info space = fs::space(directory_, error);
+  if (error || needed <= space.available) return {};
+  return base::failure(
+      base::Code::kSystem,
+      "{}: too little room for the traces of {}: about {} are needed, and {} are free; --no-traces "
+      "keeps their reports alone",
+      base::printable(directory_.native()), base::counted(plan_.rounds.least, "round", "rounds"),
+      base::humanBytes(static_cast<double>(needed)),
+      base::humanBytes(static_cast<double>(space.available)));
+}
+
 base::Result<void> EvaluationRun::runOnce(std::size_t round, const PlannedCandidate& candidate) {
   const fs::path result = procurement::runOf(directory_, round, candidate.name);
   const fs::path draft = result.native() + procurement::kUnfinished;
   std::error_code error;
   fs::remove_all(draft, error);
+  if (const auto still = procurement::checkStillThere(candidate); !still) return still;
   std::vector<std::string> words;
   if (plan_.runner == Runner::kReplay) {
     words = replayWords(candidate);
@@ -201,7 +237,7 @@ base::Result<void> EvaluationRun::runOnce(std::size_t round, const PlannedCandid
     const auto runner = replay::programBeside("omnio-phase-run", "ior_bridge", "",
                                               " (omnio may have been built without MPI)");
     if (!runner) return runner.failure();
-    fs::create_directories(candidate.target, error);
+    fs::create_directory(candidate.target, error);
     if (error) return base::systemFailure(candidate.target, error.value(), "cannot create");
     const base::Result<model::PhaseModel> phases = model();
     if (!phases) return phases.failure();
@@ -215,12 +251,16 @@ base::Result<void> EvaluationRun::runOnce(std::size_t round, const PlannedCandid
   words.insert(words.end(), {"-o", draft});
   const fs::path printed = result.native() + ".txt";
   if (const auto done = command(words, printed); !done) return done;
-  if (std::ranges::any_of(
-          plan_.words, [](const std::string& word) { return word.starts_with("--late-limit"); })) {
+  if (plan_.runner == Runner::kReplay) {
+    if (const auto fit = checkReplay(draft); !fit) return fit;
+    const bool has_limit = std::ranges::any_of(
+        plan_.words, [](const std::string& word) { return word.starts_with("--late-limit"); });
     const auto evidence = procurement::readEvidence(procurement::reportOf(draft));
-    if (evidence && *evidence && (*evidence)->is_late) {
+    if (has_limit && evidence && *evidence && (*evidence)->is_late) {
       return base::failure(base::Code::kSystem, "{}", tellingLine(printed));
     }
+  } else if (const auto time = procurement::timeOf(draft, plan_.criterion); !time) {
+    return time.failure();
   }
   fs::rename(draft, result, error);
   if (error) return base::systemFailure(draft, error.value(), "cannot rename");
@@ -236,34 +276,71 @@ std::vector<std::string> EvaluationRun::resultsOf(const PlannedCandidate& candid
   return results;
 }
 
-base::Result<void> EvaluationRun::checkElsewhere() const {
-  // Of a schedule it is known after the first round, by the digests of the replays.
-  const std::size_t rounds = procurement::finishedRounds(directory_, plan_);
-  std::optional<std::string> digest;
+base::Result<void> EvaluationRun::checkReplay(const fs::path& directory) const {
+  const auto report = procurement::readReplayReport(procurement::reportOf(directory));
+  if (!report) return report.failure();
+  if (report->timing != plan_.timing) {
+    return base::failure(base::Code::kInvalid, "{}: replayed in {}, and this evaluation is in {}",
+                         base::printable(directory.native()), base::printable(report->timing),
+                         plan_.timing);
+  }
+  constexpr std::uint64_t kMostDifferences = 10;  // percent of the calls
+  if (report->differences * 100 > kMostDifferences * report->work.operations) {
+    return base::failure(
+        base::Code::kInvalid,
+        "{}: {} of {} did otherwise than in the recording; its replay.json names the "
+        "first",
+        base::printable(directory.native()), report->differences,
+        base::counted(report->work.operations, "call", "calls"));
+  }
+  if (!work_ || procurement::isSameWork(*work_, report->work)) return {};
+  return base::failure(base::Code::kInvalid,
+                       "{}: it made {}, and the recording has {}: its calls failed, or it is of "
+                       "another recording",
+                       base::printable(directory.native()), procurement::textOf(report->work),
+                       procurement::textOf(*work_));
+}
+
+base::Result<void> EvaluationRun::readElsewhere() {
   const base::Result<model::PhaseModel> phases =
       plan_.kind == RecordingKind::kSchedule ? model::PhaseModel() : model();
   if (!phases) return phases.failure();
-  for (const PlannedCandidate& candidate : plan_.candidates) {
-    const std::vector<std::string> results = resultsOf(candidate, rounds);
-    const auto refuse = [&](std::string_view why) {
-      return base::failure(base::Code::kInvalid, "{}: results of another recording: {}",
-                           base::printable(candidate.name), why);
+  std::error_code ignored;
+  for (const PlannedCandidate& planned : plan_.candidates) {
+    if (!planned.isElsewhere()) continue;
+    const auto named = [&](const base::Failure& failure) {
+      return base::failure(failure.code, "{}: {}", base::printable(planned.name), failure.sentence);
     };
-    if (candidate.isElsewhere() && plan_.kind != RecordingKind::kSchedule) {
-      const auto read = procurement::candidateOf(*phases, candidate.name, results, plan_.criterion);
-      if (!read) return refuse(read.failure().sentence);
+    for (const std::string& result : planned.results) {
+      if (!fs::exists(procurement::reportOf(result), ignored)) continue;
+      if (const auto fit = checkReplay(result); !fit) return named(fit.failure());
     }
-    for (const std::string& result : results) {
-      const auto report = procurement::readReplayReport(procurement::reportOf(result));
-      if (plan_.kind != RecordingKind::kSchedule || !report) continue;
-      if (!digest) digest = report->schedule_digest;
-      if (*digest == report->schedule_digest) continue;
-      return refuse(fmt::format("{} replayed the schedule {}, and others {}",
-                                base::printable(result), base::printable(report->schedule_digest),
-                                base::printable(*digest)));
+    // The model of a schedule is that of its first replay.
+    if (plan_.kind == RecordingKind::kSchedule) {
+      for (const std::string& result : planned.results) {
+        const base::Result<double> time = procurement::timeOf(result, plan_.criterion);
+        if (!time) return named(time.failure());
+        elsewhere_[planned.name].io_s.push_back(*time);
+      }
+      continue;
     }
+    base::Result<procurement::Candidate> candidate =
+        procurement::candidateOf(*phases, planned.name, planned.results, plan_.criterion);
+    if (!candidate) return named(candidate.failure());
+    if (candidate->kind == procurement::TimeKind::kSum) {
+      return base::failure(
+          base::Code::kInvalid,
+          "{}: its times are sums over phases that were run one by one; those of an "
+          "evaluation are of all phases together",
+          base::printable(planned.name));
+    }
+    elsewhere_[planned.name] = std::move(*candidate);
   }
   return {};
+}
+
+base::Result<bool> EvaluationRun::wantsRuns() const {
+  return wantsMore(procurement::finishedRounds(directory_, plan_));
 }
 
 base::Result<bool> EvaluationRun::wantsMore(std::size_t rounds) const {
@@ -275,6 +352,10 @@ base::Result<bool> EvaluationRun::wantsMore(std::size_t rounds) const {
     procurement::Candidate& candidate = candidates.emplace_back();
     candidate.name = planned.name;
     candidate.is_elsewhere = planned.isElsewhere();
+    if (candidate.is_elsewhere) {
+      candidate.io_s = elsewhere_.at(planned.name).io_s;
+      continue;
+    }
     for (const std::string& result : resultsOf(planned, rounds)) {
       const base::Result<double> time = procurement::timeOf(result, plan_.criterion);
       if (!time) return time.failure();
@@ -297,9 +378,11 @@ std::string EvaluationRun::progressText(std::size_t round, const PlannedCandidat
   };
   const auto [least, most] = std::pair(plan_.rounds.least, plan_.rounds.most);
   const bool is_open = least < most && plan_.candidates.size() > 1;
-  const bool is_beyond = round >= least;
+  const bool is_beyond = round + 1 > least;
   return fmt::format("round {} of {}: {}, {} {:.6g} s; {} left", round + 1,
-                     is_open ? fmt::format("{} to {}", least, most) : std::to_string(least),
+                     !is_open    ? std::to_string(least)
+                     : is_beyond ? fmt::format("at most {}", most)
+                                 : fmt::format("{} to {}", least, most),
                      base::printable(candidate.name),
                      plan_.criterion == procurement::Criterion::kIoTime ? "I/O time" : "run time",
                      time_s,
@@ -319,9 +402,6 @@ base::Result<void> EvaluationRun::runRounds() {
   if (round > 0)
     printNote(fmt::format("goes on after {}", base::counted(round, "round", "rounds")));
   for (;; ++round) {
-    if (plan_.kind == RecordingKind::kSchedule) {
-      if (const auto same = checkElsewhere(); !same) return same;
-    }
     const base::Result<bool> wants_more = wantsMore(round);
     if (!wants_more) return wants_more.failure();
     if (!*wants_more) return {};
@@ -381,6 +461,7 @@ base::Result<procurement::Comparison> EvaluationRun::compared() const {
     }
     candidates.push_back(std::move(*candidate));
   }
+  if (const auto set = procurement::setBeside(*phases, candidates); !set) return set.failure();
   for (const std::string& peak : plan_.peaks) {
     if (const auto taken = procurement::takePeak(peak, candidates); !taken) return taken.failure();
   }
@@ -461,7 +542,11 @@ void EvaluationRun::removeData() const {
   for (const std::size_t i : plan_.here()) {
     const PlannedCandidate& candidate = plan_.candidates[i];
     std::error_code ignored;
-    if (candidate.target != candidate.directory) fs::remove_all(candidate.target, ignored);
+    const bool is_own =
+        candidate.target.filename().native().starts_with(procurement::kOwnDirectory);
+    if (is_own && candidate.target != candidate.directory) {
+      fs::remove_all(candidate.target, ignored);
+    }
   }
 }
 

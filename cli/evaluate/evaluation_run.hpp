@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "procurement/comparison.hpp"
 #include "procurement/evaluation_plan.hpp"
 #include "procurement/projection.hpp"
+#include "procurement/replay_report.hpp"
 
 namespace omnio::cli {
 
@@ -37,10 +39,15 @@ class EvaluationRun {
 
   // The documents that the runs need, where they are not there yet.
   base::Result<void> makeDocuments();
-  // Fails where results that came back from elsewhere are of another recording.
-  base::Result<void> checkElsewhere() const;
+  // Reads the results that came back from elsewhere. Fails where they are of another recording, or
+  // were made in another way.
+  base::Result<void> readElsewhere();
+  // Whether runs are missing. After readElsewhere().
+  base::Result<bool> wantsRuns() const;
   // Fails where a candidate has no room, or would refuse the runs for another reason.
   base::Result<std::vector<RunNeeds>> lookAhead();
+  // Fails where the traces of the least rounds, each as large as the recording, have no room.
+  base::Result<void> checkRoomForTraces() const;
   // Runs the rounds that are missing. Says on stderr how far it is.
   base::Result<void> runRounds();
   // All whole rounds, and the results that came back from elsewhere.
@@ -63,6 +70,8 @@ class EvaluationRun {
   base::Result<procurement::BriefAnswer> answerAt(int ranks, int recorded);
   std::vector<std::string> replayWords(const procurement::PlannedCandidate& candidate) const;
   base::Result<void> runOnce(std::size_t round, const procurement::PlannedCandidate& candidate);
+  // Fails where a replay did other work than the recording, or is not a result.
+  base::Result<void> checkReplay(const std::filesystem::path& directory) const;
   // "round 3 of 5 to 20: flash, I/O time 6.09 s; 3 min to 12 min left", after that run.
   std::string progressText(std::size_t round, const procurement::PlannedCandidate& candidate,
                            double time_s, double run_takes_s) const;
@@ -75,7 +84,9 @@ class EvaluationRun {
 
   const std::filesystem::path directory_;
   const procurement::EvaluationPlan& plan_;
-  const std::string omnio_;  // this program
+  const std::string omnio_;                        // this program
+  std::optional<procurement::ReplayedWork> work_;  // of a replay, by the dry run
+  std::map<std::string, procurement::Candidate> elsewhere_;
   int stopped_by_ = 0;
 };
 

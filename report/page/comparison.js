@@ -28,7 +28,11 @@ globalThis.omnioPages = (means) => {
     );
 
   const seconds = (value) => duration(value * NS);
-  const interval = (range, show) => (range ? `${show(range[0])} to ${show(range[1])}` : "1 run");
+  // An interval beyond a factor of a thousand says nothing, and its digits break the page.
+  const interval = (range, show) => {
+    if (!range) return "1 run";
+    return range[0] > 0 && range[1] > 1000 * range[0] ? "open" : `${show(range[0])} to ${show(range[1])}`;
+  };
   const times = (value) => `${threeDigits(value)}${NO_BREAK}x`;
   const rate = (mib) => `${bytes(mib * 2 ** 20)}/s`;
   // The name of a candidate begins a sentence as it is.
@@ -1035,7 +1039,7 @@ globalThis.omnioPages = (means) => {
         ),
         yAxis: valueAxis(
           (part) => `${part > 0 ? "+" : ""}${Math.round(100 * part)}${NO_BREAK}%`,
-          { min: -2 * step, max: 2 * step, interval: step },
+          { min: -Math.min(2 * step, 1), max: 2 * step, interval: step },
         ),
         series: [
           ...[-SPREAD_LIMIT, SPREAD_LIMIT].map((limit) => ({
