@@ -141,8 +141,9 @@ std::uint64_t PerfettoSink::trackBeside(const TimelineTrack& track, std::int64_t
 // A name comes in the file before the first packet that uses its number.
 std::uint64_t PerfettoSink::idOf(Interned kind, std::string_view name) {
   const auto which = static_cast<std::size_t>(kind);
-  const auto [place, is_new] = ids_[which].try_emplace(std::string(name), ids_[which].size() + 1);
-  if (is_new) {
+  const auto added = ids_[which].try_emplace(std::string(name), ids_[which].size() + 1);
+  const auto place = added.first;
+  if (added.second) {
     std::string out;
     addPacket(out, [&](pbf_writer& packet) {
       packet.add_uint32(kSequenceId, kSequence);

@@ -287,13 +287,20 @@ def dryRun(checks, work):
     checks.equal(os.listdir(candidates["one"]), [], "nothing was made")
 
 
+# All have opened the file before any writes, and all have written before any closes it, or the ranks
+# would wait for each other as it happened.
 PIECES = """
-import os, sys
+import os, sys, time
+def meet(step):
+    open(os.path.join(sys.argv[2], f"{step}-{rank}"), "w").close()
+    while sum(name.startswith(f"{step}-") for name in os.listdir(sys.argv[2])) < ranks: time.sleep(0.01)
 rank, ranks = int(os.environ["OMPI_COMM_WORLD_RANK"]), int(os.environ["OMPI_COMM_WORLD_SIZE"])
-fd = os.open(os.path.join(sys.argv[1], "shared"), os.O_CREAT | os.O_RDWR, 0o644)
+fd = os.open(os.path.join(sys.argv[1], "shared"), os.O_RDWR)
+meet(1)
 for turn in range(16):
     os.pwrite(fd, bytes(65536), (turn * ranks + rank) * 65536)
 os.fsync(fd)
+meet(2)
 os.close(fd)
 """
 
@@ -305,8 +312,10 @@ def otherNumbersOfRanks(checks, work):
     if launcher is None:
         raise devices.NotHere("no mpirun")
     trace, data = os.path.join(work, "ranks.trace"), emptied(os.path.join(work, "ranks.data"))
+    with open(os.path.join(data, "shared"), "wb"):
+        pass
     done = run([omnio(), "trace", "-o", trace, "--exclude", "/*", "--include", f"{data}/*", "--", *launcher,
-                sys.executable, "-c", PIECES, data])
+                sys.executable, "-c", PIECES, data, emptied(os.path.join(work, "meetings"))])
     checks.equal(done.status, 0, f"recorded: {done}")
     candidates = directories(work, "one", "two")
     output = os.path.join(work, "ranks.out")
