@@ -286,11 +286,12 @@ base::Result<EvaluationPlan> planOf(const EvaluateOptions& options) {
     const fs::path file = fs::absolute(peak.substr(equals), error);
     plan.peaks.push_back(fs::exists(file, error) ? peak.substr(0, equals) + file.native() : peak);
   }
-  if (plan.runner == Runner::kReplay && procurement::scheduleOf(options.output, plan).empty()) {
-    return wrong(
-        fmt::format("{}: it names no schedule, which a replay needs; --by phase-run runs its "
-                    "phases one by one",
-                    base::printable(plan.recording.native())));
+  if (plan.kind == RecordingKind::kPhaseModel &&
+      procurement::scheduleOf(options.output, plan).empty()) {
+    return wrong(fmt::format(
+        "{}: it names no schedule, and its phases cannot be run together; `omnio phases "
+        "TRACE -o` writes one beside the model",
+        base::printable(plan.recording.native())));
   }
   return plan;
 }

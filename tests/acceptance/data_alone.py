@@ -51,7 +51,7 @@ def commandsOn(checks, work):
     broken = damaged(recorded, os.path.join(work, "broken"))
     checks.equal(stats(broken)["trace"]["whole"], False, "the damage is seen")
     at = {name: os.path.join(work, name) for name in
-          ("schedule.json", "model.json", "results.json", "replayed", "copy")}
+          ("schedule.json", "model.json", "results.json", "replayed", "copy", "evaluated")}
 
     def make(*words):
         done = run([omnio(), *words], env=environment(**MPI_ENVIRONMENT))
@@ -83,6 +83,9 @@ def commandsOn(checks, work):
     commands["verify"] = [["verify", at["schedule.json"], at["replayed"]],
                           ["verify", at["schedule.json"],
                            damaged(at["replayed"], os.path.join(work, "half"))]]
+    make("evaluate", at["schedule.json"], "--on", f"a={emptied(os.path.join(work, 'candidate'))}", "-o",
+         at["evaluated"], "--rounds", "2", "--at-most", "2", "--no-traces")
+    commands["evaluate"] = [["evaluate", "-o", at["evaluated"], "--resume"]]  # it is finished
     runner = os.environ.get("OMNIO_TEST_PHASE_RUN")
     if runner is None:
         return commands

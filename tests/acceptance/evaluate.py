@@ -188,7 +188,12 @@ def whatIsRefused(checks, work):
     os.makedirs(os.path.join(full, "x"))
     kept = os.path.join(work, "kept")
     shutil.copytree(trace, os.path.join(kept, "copy.trace"))
+    model = os.path.join(work, "alone.phases.json")
+    checks.equal(run([omnio(), "phases", trace, "-o", model, "--schedule", "no"]).status, 0, "phases")
     for words, status, sentence in (
+            ([model, "--on", f"a={a}", "-o", output, "--by", "phase-run"], 2,
+             f"{model}: it names no schedule, and its phases cannot be run together; `omnio phases TRACE -o` "
+             "writes one beside the model"),
             ([trace, "--on", f"a={a}", "--on", f"b={link}", "-o", output], 1,
              f"a={a}: the same directory as b"),
             ([trace, "--on", f"a={inner}", "--on", f"b={b}", "-o", output], 1,

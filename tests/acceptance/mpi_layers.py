@@ -229,7 +229,9 @@ def checkLargeCounts(kind):
                  f"{kind.name}: calls without a counterpart")
     checks.equal(stats(to)["total"]["write"]["size_bytes"]["total"], 16000, f"{kind.name}: bytes")
     made = run([omnio(), "preprocess", to, "-o", to + ".json"])
-    checks.equal((made.status, made.err), (0, b""), f"{kind.name}: preprocess")
+    # How much a launcher reads to pass it on is a matter of the moment.
+    said = [line for line in made.err.splitlines() if b" is a shell or a launcher, " not in line]
+    checks.equal((made.status, said), (0, []), f"{kind.name}: preprocess")
 
 
 def checkSession(kind):
