@@ -224,7 +224,7 @@ def openFiles(pid):
 
 def letGo(checks, work):
     """A file on a local disk is open in the helper for the time of a request alone; on other storage until
-    the reader has closed it, though no event tells of that, and though storage does not answer."""
+    the reader has closed it, though no event tells of that, and what was under way then is answered."""
     with localDisk(work) as local:
         path = makeFile(os.path.join(local, "data"))
         forget(path)
@@ -243,7 +243,12 @@ def letGo(checks, work):
             until(isOpen, "slow storage: the helper has the file open")
             slow.hold("read")
             checks.equal(on_demand.tell("close"), 0, "slow storage: it is closed")
-            until(lambda: path not in openFiles(helperOf()), "slow storage: the helper has closed the file")
+
+            def isLetGo():
+                if waiting := len(slow.held()):  # requests that were under way hold the file
+                    slow.let(waiting)
+                return path not in openFiles(helperOf())
+            until(isLetGo, "slow storage: the helper has closed the file")
             slow.go()
             until(lambda: run(["umount", slow.path]).status == 0, "slow storage: it can be unmounted")
             slow.stop()
