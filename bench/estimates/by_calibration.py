@@ -24,7 +24,7 @@ import signal
 import statistics
 import sys
 
-from estimates import TOP, Failed, fresh, ok, variation, wakefulProcessors
+from estimates import TOP, Failed, fresh, ok, useBuild, variation, wakefulProcessors
 from omnio_testing import environment, mpirun, omnio, program, run
 from targets import TARGETS, Pool
 from workloads import YIELD
@@ -147,9 +147,7 @@ def main():
     with contextlib.suppress(FileNotFoundError), open(words.results, encoding="utf-8") as text:
         rows = [json.loads(line) for line in text]
     if not words.table:
-        for name, *path in (("OMNIO_TEST_PROGRAMS", "tests", "programs"),
-                            ("OMNIO_TEST_BIN", "cli", "omnio"), ("OMNIO_TEST_LIBRARIES", "trace")):
-            os.environ.setdefault(name, os.path.join(words.build, *path))
+        useBuild(words.build)
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what is mounted is unmounted
         work = os.path.join(words.build, "by_calibration.work")
         os.makedirs(work, exist_ok=True)

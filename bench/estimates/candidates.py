@@ -18,7 +18,7 @@ import shutil
 import signal
 import sys
 
-from estimates import PROGRAMS, TOP, Failed, Row, ok, wakefulProcessors
+from estimates import PROGRAMS, TOP, Failed, Row, ok, useBuild, wakefulProcessors
 from omnio_testing import omnio, run
 from targets import Memory, Slow, us
 
@@ -80,10 +80,7 @@ def main():
     words = parser.parse_args()
     if words.runs < 2:
         parser.error("--runs has to be 2 or more: one run has no interval")
-    for name, *path in (("OMNIO_TEST_PROGRAMS", "tests", "programs"),
-                        ("OMNIO_TEST_BIN", "cli", "omnio"), ("OMNIO_TEST_LIBRARIES", "trace"),
-                        ("OMNIO_TEST_PHASE_RUN", "ior_bridge", "omnio-phase-run")):
-        os.environ.setdefault(name, os.path.join(words.build, *path))
+    useBuild(words.build)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what is mounted is unmounted
     work = os.path.join(words.build, "candidates.work")
     os.makedirs(work, exist_ok=True)

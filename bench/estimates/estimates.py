@@ -126,6 +126,14 @@ def bytesBelow(directory):
                for parent, _, names in os.walk(directory) for name in names)
 
 
+def useBuild(build):
+    """The programs of that build, where the environment names no others."""
+    for name, *path in (("OMNIO_TEST_PROGRAMS", "tests", "programs"),
+                        ("OMNIO_TEST_BIN", "cli", "omnio"), ("OMNIO_TEST_LIBRARIES", "trace"),
+                        ("OMNIO_TEST_PHASE_RUN", "ior_bridge", "omnio-phase-run")):
+        os.environ.setdefault(name, os.path.join(build, *path))
+
+
 class Row:
     """Measures a program on a target. With a group, what runs there has `memory_bytes`."""
 
@@ -323,11 +331,7 @@ def main():
     if words.table:
         show(rows)
         return showIor(rows)
-    os.environ.setdefault("OMNIO_TEST_PROGRAMS", os.path.join(words.build, "tests", "programs"))
-    os.environ.setdefault("OMNIO_TEST_BIN", os.path.join(words.build, "cli", "omnio"))
-    os.environ.setdefault("OMNIO_TEST_LIBRARIES", os.path.join(words.build, "trace"))
-    os.environ.setdefault("OMNIO_TEST_PHASE_RUN",
-                          os.path.join(words.build, "ior_bridge", "omnio-phase-run"))
+    useBuild(words.build)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what is mounted is unmounted
     work = os.path.join(words.build, "estimates.work")
     os.makedirs(work, exist_ok=True)

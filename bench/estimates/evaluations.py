@@ -20,7 +20,7 @@ import signal
 import sys
 
 from candidates import NAMES
-from estimates import PROGRAMS, TOP, Failed, Row, mpirun, ok, wakefulProcessors
+from estimates import PROGRAMS, TOP, Failed, Row, mpirun, ok, useBuild, wakefulProcessors
 from omnio_testing import omnio, run
 from targets import Memory, Slow, us
 
@@ -73,10 +73,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=0.5)
     parser.add_argument("--build", type=os.path.abspath, default=os.path.join(TOP, "build", "release"))
     words = parser.parse_args()
-    for name, *path in (("OMNIO_TEST_PROGRAMS", "tests", "programs"),
-                        ("OMNIO_TEST_BIN", "cli", "omnio"), ("OMNIO_TEST_LIBRARIES", "trace"),
-                        ("OMNIO_TEST_PHASE_RUN", "ior_bridge", "omnio-phase-run")):
-        os.environ.setdefault(name, os.path.join(words.build, *path))
+    useBuild(words.build)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what is mounted is unmounted
     work = os.path.join(words.build, "evaluations.work")
     os.makedirs(work, exist_ok=True)

@@ -19,7 +19,7 @@ import signal
 import statistics
 import sys
 
-from estimates import TOP, Failed, fresh, ok, total, wakefulProcessors
+from estimates import TOP, Failed, fresh, ok, total, useBuild, wakefulProcessors
 from omnio_testing import emptied, environment, mpirun, omnio, program, run
 from targets import Loop, Memory, Slow, us
 from workloads import YIELD
@@ -131,10 +131,7 @@ def main():
     words = parser.parse_args()
     if shutil.which(os.environ.get("IOR", "ior")) is None:
         sys.exit("ior is not on the path, and IOR does not name it")
-    for name, *path in (("OMNIO_TEST_PROGRAMS", "tests", "programs"),
-                        ("OMNIO_TEST_BIN", "cli", "omnio"), ("OMNIO_TEST_LIBRARIES", "trace"),
-                        ("OMNIO_TEST_PHASE_RUN", "ior_bridge", "omnio-phase-run")):
-        os.environ.setdefault(name, os.path.join(words.build, *path))
+    useBuild(words.build)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what is mounted is unmounted
     work = os.path.join(words.build, "ior_families.work")
     os.makedirs(work, exist_ok=True)

@@ -23,7 +23,7 @@ import signal
 import statistics
 import sys
 
-from estimates import TOP, Failed, ok, wakefulProcessors
+from estimates import TOP, Failed, ok, useBuild, wakefulProcessors
 from omnio_testing import emptied, environment, mpirun, omnio, program, run
 from targets import Loop, Memory, Slow, us
 from workloads import YIELD
@@ -109,10 +109,7 @@ def main():
     parser.add_argument("--items", type=float, default=1, help="times the usual number")
     parser.add_argument("--build", type=os.path.abspath, default=os.path.join(TOP, "build", "release"))
     words = parser.parse_args()
-    for name, *path in (("OMNIO_TEST_PROGRAMS", "tests", "programs"),
-                        ("OMNIO_TEST_BIN", "cli", "omnio"), ("OMNIO_TEST_LIBRARIES", "trace"),
-                        ("OMNIO_TEST_PHASE_RUN", "ior_bridge", "omnio-phase-run")):
-        os.environ.setdefault(name, os.path.join(words.build, *path))
+    useBuild(words.build)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what is mounted is unmounted
     work = os.path.join(words.build, "metadata.work")
     os.makedirs(work, exist_ok=True)
