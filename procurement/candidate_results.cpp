@@ -308,6 +308,18 @@ base::Result<Candidate> candidateOf(const model::PhaseModel& model, const std::s
   return candidate;
 }
 
+std::vector<std::string> resultsIn(const std::string& words) {
+  std::error_code ignored;
+  if (fs::exists(words, ignored)) return {words};
+  std::vector<std::string> results;
+  for (std::size_t at = 0; at <= words.size();) {
+    const std::size_t end = std::min(words.find(',', at), words.size());
+    if (end > at) results.push_back(words.substr(at, end - at));
+    at = end + 1;
+  }
+  return results;
+}
+
 base::Result<Candidate> candidateOf(const model::PhaseModel& model, const std::string& word) {
   const std::size_t equals = word.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == word.size()) {
@@ -315,13 +327,7 @@ base::Result<Candidate> candidateOf(const model::PhaseModel& model, const std::s
                          "\"{}\": a candidate is given as NAME=RESULT, or NAME=RESULT,RESULT...",
                          base::printable(word));
   }
-  std::vector<std::string> results;
-  for (std::size_t at = equals + 1; at <= word.size();) {
-    const std::size_t end = std::min(word.find(',', at), word.size());
-    if (end > at) results.push_back(word.substr(at, end - at));
-    at = end + 1;
-  }
-  return candidateOf(model, word.substr(0, equals), results);
+  return candidateOf(model, word.substr(0, equals), resultsIn(word.substr(equals + 1)));
 }
 
 base::Result<void> takePeak(const std::string& word, std::vector<Candidate>& candidates) {

@@ -1,5 +1,5 @@
-// The results of a candidate: what runs of the application, of its replays, of the phase runner and
-// of IOR say of its I/O time, each read from its own kind of document.
+// The results of a candidate: I/O times from runs of the application, of its replays, of the phase
+// runner and of IOR, each read from its own kind of document.
 #pragma once
 
 #include <string>
@@ -20,6 +20,8 @@ namespace omnio::procurement {
 base::Result<Candidate> candidateOf(const model::PhaseModel& model, const std::string& name,
                                     const std::vector<std::string>& results,
                                     Criterion criterion = Criterion::kIoTime);
+// "RESULT,RESULT..." as a list; a result that has a comma in its name is one where it is there.
+std::vector<std::string> resultsIn(const std::string& words);
 // The same of a word: "NAME=RESULT,RESULT...".
 base::Result<Candidate> candidateOf(const model::PhaseModel& model, const std::string& word);
 

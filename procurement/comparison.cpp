@@ -730,6 +730,8 @@ std::string pageDataOf(const Comparison& comparison, const PageAbout& about) {
     putComparison(json, comparison, shown);
     json.put("phases_left_out", comparison.phases.size() - shown.size());
     json.put("notes_beside", about.notes);
+    json.put("spread_limit", kSpreadLimit);
+    json.put("ratio_percent", ratioPercentOf(comparison));
     json.list("form", formOf(comparison), [&](const FormRow& row) {
       json.object([&] {
         json.put("field", row.field);

@@ -40,7 +40,7 @@ bool isOwnDirectory(const PlannedCandidate& candidate) {
          name.find_first_not_of("0123456789abcdef", begin.size()) == std::string::npos;
 }
 
-// What a path is, whatever its name.
+// Tells files and directories apart, whatever their names are.
 using Identity = std::pair<dev_t, ino_t>;
 
 std::optional<Identity> identityOf(const fs::path& path) {

@@ -16,7 +16,6 @@ namespace omnio::procurement {
 namespace {
 
 constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
-constexpr double kSpreadLimit = 0.05;  // what rules of procurement allow
 
 std::string cellOf(double value) { return fmt::format("{:.6g}", value); }
 std::string cellOf(const std::optional<double>& value, double scale = 1) {
@@ -41,7 +40,7 @@ std::string fillOf(Each each, bool is_begin) {
   return cellOf(100 * (1 - static_cast<double>(free) / static_cast<double>(run.capacity_bytes)));
 }
 
-// What the runs say of it, each once.
+// The different names that the runs have, each once.
 std::string namesIn(const std::vector<RunEvidence>& runs, const auto& namesOf) {
   std::set<std::string> names;
   for (const RunEvidence& run : runs) {

@@ -10,6 +10,9 @@
 
 namespace omnio::procurement {
 
+// The distance of runs from their median, as a share, that rules of procurement allow.
+inline constexpr double kSpreadLimit = 0.05;
+
 struct FormRow {
   std::string field;
   std::vector<std::string> cells;

@@ -1,4 +1,4 @@
-// What the report of a replay (docs/formats/replay_report.md) says of its times.
+// The report of a replay (docs/formats/replay_report.md): its work and its times.
 #pragma once
 
 #include <cstdint>

@@ -20,9 +20,9 @@ using storage::Moved;
 
 constexpr std::size_t kMostParts = 200;
 
-Moved movedIn(JsonObject& object, const std::string& suffix = {}) {
-  return {.read_bytes = object.natural("read_bytes" + suffix),
-          .written_bytes = object.natural("written_bytes" + suffix)};
+Moved movedIn(JsonObject& object) {
+  return {.read_bytes = object.natural("read_bytes"),
+          .written_bytes = object.natural("written_bytes")};
 }
 
 double numberAt(JsonObject& object, std::string_view key) {
@@ -71,18 +71,18 @@ void takeNode(JsonReader& in, const JsonNode& node, bool is_first, RunEvidence& 
 }
 
 void takeTarget(JsonReader& in, const JsonNode& node, bool is_first, RunEvidence& evidence) {
-  JsonObject target(in, node, JsonObject::Others::kAllowed);
-  evidence.device += movedIn(target);
-  evidence.device_with_sync += movedIn(target, "_with_sync");
-  evidence.busy = std::max(evidence.busy, numberAt(target, "busy"));
-  evidence.dirty_bytes = std::max(evidence.dirty_bytes, target.natural("dirty_bytes"));
-  if (const JsonNode* const calls = target.find("calls")) {
-    JsonObject moved(in, *calls);
-    evidence.calls += movedIn(moved);
-  }
-  const JsonNode::List& nodes = target.list("nodes");
-  for (const JsonNode& item : nodes)
+  const storage::TargetStorage target = storage::targetStorageOf(in, node);
+  evidence.device += target.moved;
+  evidence.device_with_sync += target.moved;
+  evidence.device_with_sync += target.synced;
+  evidence.busy = std::max(evidence.busy, target.busy);
+  evidence.dirty_bytes = std::max(evidence.dirty_bytes, target.dirty_bytes);
+  if (target.calls) evidence.calls += *target.calls;
+  JsonObject object(in, node, JsonObject::Others::kAllowed);
+  const JsonNode::List& nodes = object.list("nodes");
+  for (const JsonNode& item : nodes) {
     takeNode(in, item, is_first && &item == &nodes.front(), evidence);
+  }
 }
 
 // The longest record, in seconds.

@@ -1,7 +1,7 @@
-// What a run says of itself beside its times: whether storage was measured or the memory of the
-// nodes, whether the replayer was late, and whether its calls did as those of the application. It
-// stands in the reports of replays (docs/formats/replay_report.md) and in the results of
-// omnio-phase-run (docs/formats/ior_results.md) in the same form.
+// Evidence of a run beside its times: whether storage was measured or the memory of the nodes,
+// whether the replayer was late, and whether its calls did as those of the application. Reports of
+// replays (docs/formats/replay_report.md) and results of omnio-phase-run
+// (docs/formats/ior_results.md) have it in the same form.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace omnio::procurement {
 
-// What the devices or servers of all targets and nodes did, in parts of the run of equal length.
+// Bytes of the devices or servers of all targets and nodes, in parts of the run of equal length.
 struct StorageCourse {
   double part_s = 1;
   std::vector<storage::Moved> moved;
@@ -48,8 +48,8 @@ struct RunEvidence {
 // Nothing where the document says nothing of storage. The document of several runs has their sums.
 base::Result<std::optional<RunEvidence>> readEvidence(const std::filesystem::path& path);
 
-// What the times of the runs are of, by the part of the time that decides: memory where that of one
-// run is, unknown where those of all runs are.
+// The part of the system that the times of the runs are of: memory where that of one run is,
+// unknown where those of all runs are.
 storage::MeasuredPart measuredPartOf(const std::vector<RunEvidence>& runs,
                                      storage::MeasuredUntil until);
 // "of memory in 5 of 5 runs: ...". There is at least one run.

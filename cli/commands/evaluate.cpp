@@ -121,24 +121,14 @@ fs::path targetOn(const fs::path& directory, std::uint32_t number) {
 base::Result<std::vector<std::string>> resultsOf(const std::string& name,
                                                  const std::string& value) {
   if (procurement::hasPlan(value)) return procurement::resultsIn(value, name);
-  std::error_code error;
-  const auto is_result = [&error](const std::string& path) {
-    return fs::is_regular_file(path, error) ||
-           fs::exists(fs::path(path) / "manifest.json", error) ||
-           fs::exists(procurement::reportOf(path), error);
-  };
-  std::vector<std::string> results;
-  if (is_result(value)) {
-    results.push_back(fs::absolute(value, error));
-    return results;
-  }
-  for (std::size_t at = 0; at <= value.size();) {
-    const std::size_t end = std::min(value.find(',', at), value.size());
-    const std::string path = value.substr(at, end - at);
-    at = end + 1;
-    if (path.empty()) continue;
-    if (!is_result(path)) return std::vector<std::string>();
-    results.push_back(fs::absolute(path, error));
+  std::vector<std::string> results = procurement::resultsIn(value);
+  for (std::string& path : results) {
+    std::error_code error;
+    const bool is_result = fs::is_regular_file(path, error) ||
+                           fs::exists(fs::path(path) / "manifest.json", error) ||
+                           fs::exists(procurement::reportOf(path), error);
+    if (!is_result) return std::vector<std::string>();
+    path = fs::absolute(path, error);
   }
   return results;
 }

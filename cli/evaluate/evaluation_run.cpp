@@ -239,10 +239,12 @@ base::Result<void> EvaluationRun::runOnce(std::size_t round, const PlannedCandid
     if (!runner) return runner.failure();
     fs::create_directory(candidate.target, error);
     if (error) return base::systemFailure(candidate.target, error.value(), "cannot create");
-    const base::Result<model::PhaseModel> phases = model();
-    if (!phases) return phases.failure();
-    const int processes =
-        plan_.processes > 0 ? plan_.processes : static_cast<int>(phases->processes);
+    if (plan_.processes == 0 && !recorded_processes_) {
+      const base::Result<model::PhaseModel> phases = model();
+      if (!phases) return phases.failure();
+      recorded_processes_ = static_cast<int>(phases->processes);
+    }
+    const int processes = plan_.processes > 0 ? plan_.processes : *recorded_processes_;
     words = launcherWords(plan_.launcher, plan_.launcher_options, processes);
     words.insert(words.end(), {runner->native(), procurement::modelOf(directory_, plan_),
                                "--target", candidate.target});
@@ -339,11 +341,11 @@ base::Result<void> EvaluationRun::readElsewhere() {
   return {};
 }
 
-base::Result<bool> EvaluationRun::wantsRuns() const {
+base::Result<bool> EvaluationRun::wantsRuns() {
   return wantsMore(procurement::finishedRounds(directory_, plan_));
 }
 
-base::Result<bool> EvaluationRun::wantsMore(std::size_t rounds) const {
+base::Result<bool> EvaluationRun::wantsMore(std::size_t rounds) {
   if (plan_.here().empty()) return false;
   if (rounds < plan_.rounds.least) return true;
   if (rounds >= plan_.rounds.most || plan_.candidates.size() < 2) return false;
@@ -356,11 +358,14 @@ base::Result<bool> EvaluationRun::wantsMore(std::size_t rounds) const {
       candidate.io_s = elsewhere_.at(planned.name).io_s;
       continue;
     }
-    for (const std::string& result : resultsOf(planned, rounds)) {
-      const base::Result<double> time = procurement::timeOf(result, plan_.criterion);
+    std::vector<double>& times = times_[planned.name];
+    while (times.size() < rounds) {
+      const fs::path run = procurement::runOf(directory_, times.size(), planned.name);
+      const base::Result<double> time = procurement::timeOf(run, plan_.criterion);
       if (!time) return time.failure();
-      candidate.io_s.push_back(*time);
+      times.push_back(*time);
     }
+    candidate.io_s.assign(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(rounds));
   }
   return !procurement::compare(model::PhaseModel(), std::move(candidates), plan_.rounds).winner;
 }
@@ -452,8 +457,12 @@ base::Result<procurement::Comparison> EvaluationRun::compared() const {
   if (!phases) return phases.failure();
   std::vector<procurement::Candidate> candidates;
   for (const PlannedCandidate& planned : plan_.candidates) {
-    base::Result<procurement::Candidate> candidate = procurement::candidateOf(
-        *phases, planned.name, resultsOf(planned, rounds), plan_.criterion);
+    const auto read = elsewhere_.find(planned.name);  // before the runs, with their phases
+    base::Result<procurement::Candidate> candidate =
+        read != elsewhere_.end() && plan_.kind != RecordingKind::kSchedule
+            ? read->second
+            : procurement::candidateOf(*phases, planned.name, resultsOf(planned, rounds),
+                                       plan_.criterion);
     if (!candidate) return candidate.failure();
     candidate->is_elsewhere = planned.isElsewhere();
     if (!planned.mount.empty()) {

@@ -24,7 +24,7 @@ namespace omnio::cli {
 // The answer as a document, in the directory of the evaluation.
 inline constexpr const char* kAnswerName = "comparison.json";
 
-// What a run on a candidate needs, by a dry run of the replay.
+// The room and the time that a run on a candidate needs, by a dry run of the replay.
 struct RunNeeds {
   std::string candidate;
   std::uint64_t needed_bytes = 0;
@@ -43,7 +43,7 @@ class EvaluationRun {
   // were made in another way.
   base::Result<void> readElsewhere();
   // Whether runs are missing. After readElsewhere().
-  base::Result<bool> wantsRuns() const;
+  base::Result<bool> wantsRuns();
   // Fails where a candidate has no room, or would refuse the runs for another reason.
   base::Result<std::vector<RunNeeds>> lookAhead();
   // Fails where the traces of the least rounds, each as large as the recording, have no room.
@@ -76,7 +76,7 @@ class EvaluationRun {
   std::string progressText(std::size_t round, const procurement::PlannedCandidate& candidate,
                            double time_s, double run_takes_s) const;
   // Whether the verdict of so many rounds is open, and more of them are to be run.
-  base::Result<bool> wantsMore(std::size_t rounds) const;
+  base::Result<bool> wantsMore(std::size_t rounds);
   base::Result<model::PhaseModel> model() const;
   // Its finished runs in so many rounds, or its results that came back.
   std::vector<std::string> resultsOf(const procurement::PlannedCandidate& candidate,
@@ -87,6 +87,8 @@ class EvaluationRun {
   const std::string omnio_;                        // this program
   std::optional<procurement::ReplayedWork> work_;  // of a replay, by the dry run
   std::map<std::string, procurement::Candidate> elsewhere_;
+  std::map<std::string, std::vector<double>> times_;  // of finished runs, by candidate and round
+  std::optional<int> recorded_processes_;
   int stopped_by_ = 0;
 };
 

@@ -5,8 +5,8 @@
 // interval of a set is Student's. Two sets are compared by Welch's t (B. L. Welch, "The
 // generalization of Student's problem when several different population variances are involved",
 // Biometrika 34, 1947), and sets whose runs were made in turns by Student's t of their differences.
-// Who compares several pairs, or looks more than once, divides the level by how often (Bonferroni):
-// then a difference among equals is found at most that often in all of them together.
+// For several pairs, or several looks at one, divide the level by their number (Bonferroni): then a
+// difference among equals is found at most that often in all of them together.
 #pragma once
 
 #include <cstddef>

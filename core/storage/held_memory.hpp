@@ -20,8 +20,8 @@ struct HeldBytes {
   bool is_locked = true;           // else the kernel may move it to swap
 };
 
-// Of one node, by one of its processes. Its pages are there as long as it is, and children of the
-// process do not have them.
+// One process of a node makes it. The pages stay as long as it lives, and children of the process
+// do not have them.
 class HeldMemory {
  public:
   // That share of the memory of the node, or of the control groups of this process if they have

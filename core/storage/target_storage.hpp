@@ -1,6 +1,6 @@
-// What the storage below one target did in a run, summed over all nodes, beside the bytes that the
-// calls of the run moved: by these, whether a figure is of the storage or of the memory of the
-// nodes. A replay, a run of phases and a calibration have it in their documents as `storage[]`.
+// The bytes that the storage below one target moved in a run, summed over all nodes, beside those
+// that the calls of the run moved: by these, whether a figure is of the storage or of the memory of
+// the nodes. A replay, a run of phases and a calibration have it in their documents as `storage[]`.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@ struct TargetStorage {
   bool is_known = false;         // the kernel counts what it does, on all nodes
   bool is_memory = false;        // it is a file system in memory, on all nodes
   std::string why_unknown = {};  // a clause, where the node of process 0 does not count it
-  // What the calls moved there; nothing where that is not known by target.
+  // Bytes that the calls moved there; nothing where that is not known by target.
   std::optional<Moved> calls = {};
-  // What came from the devices or servers and reached them, with the bytes of other programs: from
+  // Bytes that came from the devices or servers and reached them, those of other programs too: from
   // the first call to the last, and in the final sync.
   Moved moved = {};
   Moved synced = {};
@@ -34,10 +34,11 @@ struct TargetStorage {
   std::vector<std::string> nodes = {};  // JSON objects (docs/formats/storage_record.md)
 };
 
-// Of several runs. It is known where each of them is; the busiest device is that of any of them.
+// The sum of several runs. It is known where each of them is; the busiest device is that of any
+// run.
 TargetStorage sumOf(std::span<const TargetStorage> runs);
 
-// What a measured time is of.
+// The part of the system that a measured time is of.
 enum class MeasuredPart : std::uint8_t {
   kStorage,
   kMemory,   // less than half of the bytes of the calls came from storage or reached it

@@ -375,8 +375,8 @@ std::vector<std::size_t> Calibrator::unitsLeft() const {
   return left;
 }
 
-// What the accesses of the cells and of the reference have moved in all sessions, and the writes
-// that come before syncs and closes.
+// Bytes that the accesses of the cells and of the reference have moved in all sessions, and the
+// writes that come before syncs and closes.
 storage::Moved Calibrator::movedByAccesses() const {
   storage::Moved moved;
   for (const Cell& cell : cells_) {

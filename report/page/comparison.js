@@ -256,7 +256,7 @@ globalThis.omnioPages = (means) => {
     "the sum over the phases": "The sum over the phases",
     "runs of all phases together": "The I/O time of the slowest process",
   };
-  const ratioPercentOf = ({ rounds }) => (rounds ? 99 : 95);
+  const ratioPercentOf = ({ ratio_percent: percentage }) => percentage;
 
   function rankingSection(data) {
     const rows = data.ranking.map((each, at) => ({
@@ -995,11 +995,10 @@ globalThis.omnioPages = (means) => {
     );
   }
 
-  const SPREAD_LIMIT = 0.05; // what rules of procurement allow (procurement/form.cpp)
 
   // How far the runs are from the median of their candidate, so that candidates that are far apart
   // have one scale.
-  function runsSection({ ranking, rounds }) {
+  function runsSection({ ranking, rounds, spread_limit: spreadLimit }) {
     const id = "runs";
     const title = rounds ? "Runs by round" : "Runs";
     const one = rounds ? "Round" : "Run";
@@ -1010,7 +1009,7 @@ globalThis.omnioPages = (means) => {
     const rows = Array.from({ length: most }, (_, at) => ({ name: `${one} ${at + 1}`, at }));
     const far = (each, at) => each.times_s[at] / each.median_s - 1;
     const farthest = 1.1 * largest(ranking.map(({ spread }) => spread ?? 0));
-    const step = [SPREAD_LIMIT, 0.1, 0.2, 0.5, 1, 2, 5].find((part) => 2 * part >= farthest) ?? farthest / 2;
+    const step = [spreadLimit, 0.1, 0.2, 0.5, 1, 2, 5].find((part) => 2 * part >= farthest) ?? farthest / 2;
     const farText = (part) => `${part > 0 ? "+" : ""}${(100 * part).toFixed(1)}${NO_BREAK}%`;
     const chart = {
       name: "runs-by-round",
@@ -1042,7 +1041,7 @@ globalThis.omnioPages = (means) => {
           { min: -Math.min(2 * step, 1), max: 2 * step, interval: step },
         ),
         series: [
-          ...[-SPREAD_LIMIT, SPREAD_LIMIT].map((limit) => ({
+          ...[-spreadLimit, spreadLimit].map((limit) => ({
             type: "line",
             symbol: "none",
             silent: true,

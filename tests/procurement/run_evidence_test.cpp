@@ -53,7 +53,8 @@ TEST(RunEvidence, IsReadFromResultsOfPhases) {
   const auto path = directory.path() / "results.json";
   std::ofstream(path) << R"({"Machine": "Linux node7 6.1", "measured": "storage",
     "measured_with_sync": "storage", "runs": [{"differences": 2}, {"differences": 1}],
-    "storage": [{"read_bytes": 0, "written_bytes": 4, "read_bytes_with_sync": 0,
+    "storage": [{"known": true, "in_memory": false,
+      "read_bytes": 0, "written_bytes": 4, "read_bytes_with_sync": 0,
       "written_bytes_with_sync": 6, "busy": 0.5, "dirty_bytes": 2,
       "calls": {"read_bytes": 0, "written_bytes": 6},
       "nodes": [{"host": "node7", "mount": "/scratch ext4 /dev/sda1", "seconds": 2,
